@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { installMissing, testPackages } from '../scripts/packages.ts';
-import { squashfsOptions } from '../src/services/images/pack/packed-root.ts';
+import { squashfsOptions } from '../src/images/pack/packed-root.ts';
 import { debianMirror } from '../test/lab/debian-mirror.ts';
 import { run } from './process.ts';
 import { atMost, type Benchmark, compare, median, type Row } from './report.ts';

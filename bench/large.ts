@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { slice } from '../src/rest/paced-text.ts';
+import { slice } from '../src/rest/http/body-writer.ts';
 import type { Connection } from './client.ts';
 import { nodeName } from './cluster.ts';
 import { longestDelay, watchDelays } from './delays.ts';

@@ -13,12 +13,12 @@ import { RemoteFiles } from '../src/protocols/ssh/sftp/files.ts';
 import { putFile } from '../src/protocols/ssh/sftp/put.ts';
 import { SharedSource } from '../src/protocols/ssh/sftp/source.ts';
 import type { Target } from '../src/protocols/ssh/target.ts';
-import { copyAllowance, pathKey } from '../src/services/remote/cargo.ts';
-import { deliver } from '../src/services/remote/deliver.ts';
-import { LocalFiles } from '../src/services/remote/local-files.ts';
-import { type RemoteNode, RemoteNodes } from '../src/services/remote/remote-nodes.ts';
-import { NodeShell } from '../src/services/update/node-shell.ts';
-import { sendChanged } from '../src/services/update/send-changed.ts';
+import { copyAllowance, pathKey } from '../src/nodes/remote/cargo.ts';
+import { deliver } from '../src/nodes/remote/place.ts';
+import { LocalFiles } from '../src/nodes/remote/local-files.ts';
+import { type RemoteNode, RemoteNodes } from '../src/nodes/remote/remote-nodes.ts';
+import { NodeShell } from '../src/nodes/update/node-shell.ts';
+import { sendChanged } from '../src/nodes/update/send-changed.ts';
 import { memory } from './process.ts';
 
 export interface Farm {

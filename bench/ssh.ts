@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { newKeyPair } from '../src/protocols/ssh/keys.ts';
+import { newKeyPair } from '../src/protocols/ssh/host-keys.ts';
 import { installMissing, testPackages } from '../scripts/packages.ts';
 import { startRoots } from '../test/lab/roots.ts';
 import { type SshLab, startSsh } from '../test/lab/ssh.ts';

@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compileCache } from '../src/core/compile-cache.ts';
+import { compileCache } from '../src/core/home.ts';
 import { installMissing, testPackages } from './packages.ts';
 
 const checkout = join(import.meta.dirname, '..');

@@ -4,17 +4,16 @@ import { home } from './core/home.ts';
 import { logLevels } from './core/log.ts';
 import { Count, kind, ListenAddresses, oneOf, Path, setting, Switch } from './core/settings.ts';
 import { hardwareSettings } from './drivers/registry.ts';
-import { httpSettings, limitSettings, socketSettings, tlsSettings, xcatwsSettings } from './rest/settings.ts';
-import { bootSettings } from './services/boot/settings.ts';
-import { dhcpSettings } from './services/dhcp/settings.ts';
-import { discoverySettings } from './services/discovery/settings.ts';
-import { metricSettings } from './services/events/settings.ts';
-import { hookSettings } from './services/hooks/settings.ts';
-import { dnsSettings } from './services/dns/settings.ts';
-import { nameSettings } from './services/hosts/settings.ts';
-import { imageSettings } from './services/images/settings.ts';
-import { longWorkSettings } from './services/long-work/settings.ts';
-import { remoteSettings } from './services/remote/settings.ts';
+import { httpSettings, limitSettings, socketSettings, tlsSettings, xcatwsSettings } from './rest/http/settings.ts';
+import { bootSettings } from './boot/settings.ts';
+import { dhcpSettings } from './names/dhcp/open-dhcp.ts';
+import { discoverySettings } from './nodes/discovery/discovery.ts';
+import { hookSettings, metricSettings } from './events/settings.ts';
+import { dnsSettings } from './names/dns/layout.ts';
+import { nameSettings } from './names/hosts/hosts.ts';
+import { imageSettings } from './images/settings.ts';
+import { longWorkSettings } from './work/undertaking.ts';
+import { remoteSettings } from './nodes/remote/remote.ts';
 import { type Environment, type Flags, loadSettings, unknownVariables } from './load-settings.ts';
 
 /** Every setting there is. */

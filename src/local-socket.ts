@@ -5,9 +5,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Context } from './context.ts';
 import { Fault } from './core/errors.ts';
-import type { Endpoint } from './rest/endpoint.ts';
-import { watchLocalPeers } from './rest/local-peers.ts';
-import { createServer } from './rest/server.ts';
+import type { Endpoint } from './rest/endpoints/endpoint.ts';
+import { watchLocalPeers } from './rest/http/local-peers.ts';
+import { createServer } from './rest/http/server.ts';
 
 /** More does not fit into the address of a socket. */
 const longest = 107;

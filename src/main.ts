@@ -4,10 +4,10 @@ import { enableCompileCache } from 'node:module';
 import { Type } from 'typebox';
 import { FileOutput } from './cli/output.ts';
 import { allSettings, loadConfig } from './config.ts';
-import { compileCache } from './core/compile-cache.ts';
+import { compileCache } from './core/home.ts';
 import { dropVariables } from './core/environment.ts';
 import { Fault } from './core/errors.ts';
-import { complain } from './core/standard-streams.ts';
+import { complain } from './core/line-sink.ts';
 import { entriesOf, type Flags } from './load-settings.ts';
 import { version } from './version.ts';
 
@@ -91,7 +91,7 @@ program
   .command('sshkey')
   .description('print the public key that muster logs in to nodes with, and make the key if there is none')
   .action(async () => {
-    const { openSshKeys } = await import('./services/ssh-keys.ts');
+    const { openSshKeys } = await import('./nodes/ssh-keys.ts');
     await print(openSshKeys(settings().data).publicKey);
   });
 

@@ -1,10 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../core/errors.ts';
-import { hasMusterTables } from '../database/sqlite/connection.ts';
-import type { DatabaseDamaged } from '../database/sqlite/failures.ts';
+import { type DatabaseDamaged, hasMusterTables } from '../database/sqlite/connection.ts';
 import { SqliteDatabase } from '../database/sqlite/sqlite.ts';
-import { storedSecrets } from '../database/sqlite/stored-secrets.ts';
+import { storedSecrets } from '../database/sqlite/seal-secrets.ts';
 import { Store } from '../database/store.ts';
 import { SecretBox } from './secrets.ts';
 

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -10,15 +11,43 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import Sqlite from 'better-sqlite3';
+import { databaseName, keyName, refuseLostDatabase } from '../access/open-data.ts';
+import { wrongKeyLength } from '../access/secrets.ts';
 import { DiskFull, isDiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
-import { databaseName, keyName, refuseLostDatabase } from '../access/open-data.ts';
-import { wrongKeyLength } from '../access/secrets.ts';
-import { hasMusterTables } from '../database/sqlite/connection.ts';
-import { DatabaseDamaged, explained } from '../database/sqlite/failures.ts';
-import { runTar } from './tar.ts';
+import { DatabaseDamaged, explained, hasMusterTables } from '../database/sqlite/connection.ts';
+
+/** What tar says when there is no room; of a part that still fitted in it says only how long that was. */
+const noRoom = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/;
+
+/** Runs tar with the archive on a standard stream, so that no file name is read as an option or a host. Resolves with what it printed. */
+export async function runTar(args: string[], { input, output }: { input?: number; output?: number }): Promise<string> {
+  const child = spawn('tar', args, {
+    stdio: [input ?? 'ignore', output ?? 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, LC_ALL: 'C' },
+  });
+  const ended = new Promise<number | null>((done, reject) => {
+    child.once('error', reject);
+    child.once('close', done);
+  });
+  const [status, printed, complaints] = await Promise.all([
+    ended.catch((error: Error) => {
+      throw new Fault('unavailable', `The program tar cannot be run: ${error.message}.`);
+    }),
+    child.stdout === null ? '' : text(child.stdout),
+    child.stderr === null ? '' : text(child.stderr),
+  ]);
+  if (status !== 0) {
+    const reason = complaints.trim().split('\n')[0] || `it ended with status ${status}`;
+    const sentence = `The program tar failed: ${reason}.`;
+    if (noRoom.test(complaints)) throw Object.assign(new Error(sentence), { code: 'ENOSPC' });
+    throw new Fault('unavailable', sentence);
+  }
+  return printed;
+}
 
 /** What a backup holds; everything else in the data directory can be made again. */
 export const members = { database: databaseName, key: keyName, tls: 'tls', ssh: 'ssh' } as const;

@@ -1,16 +1,65 @@
+import { isIPv4 } from 'node:net';
+import { isPriority } from '../access/policy.ts';
+import { type CsvRecord, csvRecords } from '../core/csv.ts';
 import { Fault } from '../core/errors.ts';
+import { dotted } from '../core/ip.ts';
 import { isNodeName } from '../core/object-names.ts';
 import { type Draft, redacted } from '../database/draft.ts';
 import { secretColumns } from '../database/secret-columns.ts';
 import { keyOf, type Row, type Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
-import { type CsvRecord, csvRecords } from '../core/csv.ts';
-import { cleanRow } from './clean-row.ts';
-import type { ImportFaults } from './import-faults.ts';
-import { textLines } from './text-lines.ts';
-import { isPriority } from '../access/policy.ts';
 import { checkGroupName, checkObjectName } from '../objects/names.ts';
 import { nodeType } from '../objects/types.ts';
+import { textLines } from './text-lines.ts';
+
+// eslint-disable-next-line no-control-regex -- finding control characters is the point
+const control = /[\u0000-\u001f\u007f]+/g;
+const masked = new Set(['networks', 'routes']);
+
+/** Mends values that the reference system takes and we refuse, in place; yields what it did. */
+function* cleanRow(table: Table, row: Record<string, string>): Iterable<string> {
+  for (const column in row) {
+    const cleaned = row[column]!.replaceAll(control, ' ').trim();
+    // Blanks alone are nobody's business.
+    if (cleaned === row[column]!.trim()) continue;
+    row[column] = cleaned;
+    yield `control characters in ${column} became blanks.`;
+  }
+  const { mask, net = '' } = row;
+  if (!masked.has(table.name) || mask === undefined || !/^\d{1,3}$/.test(mask)) return;
+  const bits = Number(mask);
+  const mended =
+    isIPv4(net) && bits <= 32
+      ? dotted(bits === 0 ? 0 : (0xff_ff_ff_ff << (32 - bits)) >>> 0)
+      : bits <= 128
+        ? `/${mask}`
+        : mask;
+  if (mended === mask) return;
+  row['mask'] = mended;
+  yield `the mask "${mask}" became "${mended}".`;
+}
+
+const maximumFaults = 50;
+const nothingDone = 'Nothing was imported.';
+
+/** Collects what is wrong in the files of an import, so that one run shows it all; gives up when it is too much. */
+export class ImportFaults {
+  readonly #sentences: string[] = [];
+
+  add(where: string, sentence: string): void {
+    this.#sentences.push(`${where}: ${sentence}`);
+    if (this.#sentences.length < maximumFaults) return;
+    throw this.#fault(`After ${maximumFaults} faults no further ones were looked for. ${nothingDone}`);
+  }
+
+  throwIfAny(): void {
+    if (this.#sentences.length > 0) throw this.#fault(nothingDone);
+  }
+
+  #fault(end: string): Fault {
+    return new Fault('invalid', [...this.#sentences, end]);
+  }
+}
 
 type MutableRow = Record<string, string>;
 
@@ -30,7 +79,7 @@ export interface ImportedTable {
   foreignTokens: number;
 }
 
-export interface ImportWays {
+interface ImportWays {
   readonly skipUnknown: boolean;
   /** Told of what was mended. Absent: nothing is. */
   readonly cleaned?: string[];

@@ -8,8 +8,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { keyColumns, type Row, snapshotTables, type Table, tableNamed, tables } from '../database/tables.ts';
 import { checkStillGoverned } from '../dispatch/consequences.ts';
 import { accountKey } from '../objects/accounts.ts';
-import { ImportFaults } from './import-faults.ts';
-import { type ImportedTable, importTable, type TableFile } from './import-table.ts';
+import { type ImportedTable, ImportFaults, importTable, type TableFile } from './import-table.ts';
 import { type OpenData, withStore } from './offline.ts';
 
 interface ImportOptions {

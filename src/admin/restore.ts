@@ -5,12 +5,9 @@ import { wrongKeyLength } from '../access/secrets.ts';
 import { DiskFull, isDiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
-import { lockDataDirectory, lockFileNames } from '../database/lock.ts';
-import { makeTreePrivate } from '../database/private-files.ts';
-import { finishRestore, readyName } from '../database/restored.ts';
+import { finishRestore, lockDataDirectory, lockFileNames, makeTreePrivate, readyName } from '../database/lock.ts';
 import { hasMusterTables } from '../database/sqlite/connection.ts';
-import { members } from './backup.ts';
-import { runTar } from './tar.ts';
+import { members, runTar } from './backup.ts';
 
 const partialName = 'restore.partial';
 const allowedMember = /^(muster\.sqlite|secret\.key|(?:tls|ssh)\/[A-Za-z0-9._-]*)$/;

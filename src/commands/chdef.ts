@@ -11,7 +11,7 @@ import { checkNamed, mayMake } from '../objects/makeable.ts';
 import { namedObjects, policyNodes, policyNodesInSlices, unknownObjects } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
-import { lifetimeMessages } from '../objects/token-lifetime.ts';
+import { lifetimeMessages } from '../objects/accounts.ts';
 import { type ObjectType, tablesBehind, typeNamed } from '../objects/types.ts';
 import {
   type Answer,

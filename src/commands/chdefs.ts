@@ -3,7 +3,7 @@ import { Fault } from '../core/errors.ts';
 import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Mode } from '../objects/assign.ts';
-import { refuseChanged } from '../objects/changed-since.ts';
+import { refuseChanged, revisionOf } from '../objects/moments.ts';
 import { mostUnknownNames, type RangeOptions } from '../objects/cluster.ts';
 import { changeObject, checkAttributeNames, createObject, removeObject } from '../objects/define.ts';
 import {
@@ -16,8 +16,7 @@ import {
   wordsOfSet,
 } from '../objects/definition-set.ts';
 import { checkNamed, mayMake } from '../objects/makeable.ts';
-import { revisionOf } from '../objects/moments.ts';
-import { lifetimeMessages } from '../objects/token-lifetime.ts';
+import { lifetimeMessages } from '../objects/accounts.ts';
 import { typeNamed } from '../objects/types.ts';
 import { type Answer, type Arguments, change, definitionSet, type Question, type Selection } from './command.ts';
 

@@ -7,7 +7,7 @@ import { tableNamed } from '../database/tables.ts';
 import { atLength, type DeviceTarget } from '../drivers/devices.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { groupExists } from '../objects/groups.ts';
-import { masterNamed, type MasterRecord } from '../services/machines/masters.ts';
+import { masterNamed, type MasterRecord } from '../machines/masters.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { optionArguments, optionLine } from './options.ts';
 import { deviceAddress, foreignRemoval, perNode, type Task } from './per-node.ts';

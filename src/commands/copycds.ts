@@ -1,13 +1,12 @@
 import { Type } from 'typebox';
 import { programFile } from '../core/home.ts';
 import { effectiveReader } from '../objects/effective.ts';
-import { defineImages } from '../services/images/media/define-images.ts';
-import type { MediumJob, MediumMade } from '../services/images/media/copy-medium.ts';
-import { imagePlaces, mediumPlace } from '../services/images/media/medium-place.ts';
-import { optionWords } from '../services/images/media/options.ts';
-import { checkArch, parseName } from '../services/images/media/recognise.ts';
-import { realPlace } from '../services/images/real-paths.ts';
-import { installDirectory } from '../services/update/node-image.ts';
+import { defineImages } from '../images/media/define-images.ts';
+import type { MediumJob, MediumMade } from '../images/media/copy-medium.ts';
+import { imagePlaces, mediumPlace, optionWords } from '../images/media/medium-place.ts';
+import { checkArch, parseName } from '../images/media/recognise.ts';
+import { realPlace } from '../images/real-paths.ts';
+import { installDirectory } from '../objects/node-image.ts';
 import { long } from './long.ts';
 
 const args = Type.Object({
@@ -44,7 +43,7 @@ export const copycds = long({
       overwrites: nonoverwrite !== true,
     };
   },
-  module: programFile('services/images/media/copy-medium'),
+  module: programFile('images/media/copy-medium'),
   plan(draft, made: MediumMade, _, { ranges }) {
     if (!made.inspected) defineImages(draft, made, ranges);
   },

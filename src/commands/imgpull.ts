@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { programFile } from '../core/home.ts';
-import { pullWords } from '../services/images/containers/options.ts';
-import { defineImage, planPull } from '../services/images/containers/plan-pull.ts';
-import type { Pulled, PullJob } from '../services/images/containers/pull-job.ts';
+import { type Pulled, type PullJob, pullWords } from '../images/containers/pull-job.ts';
+import { defineImage, planPull } from '../images/containers/plan-pull.ts';
 import { long } from './long.ts';
 
 const text = Type.Optional(Type.String());
@@ -30,6 +29,6 @@ export const imgpull = long({
   line: ({ name, oci, file, options }) => [oci ?? file ?? '', name, ...pullWords(options)],
   subject: ({ name }) => `image ${name}`,
   prepare: (snapshot, request, { images, caller }): PullJob => planPull(snapshot, images, request, caller.user),
-  module: programFile('services/images/containers/pull'),
+  module: programFile('images/containers/pull'),
   plan: (draft, made: Pulled, _, { ranges }) => defineImage(draft, made, ranges),
 });

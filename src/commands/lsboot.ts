@@ -2,10 +2,10 @@ import { Type } from 'typebox';
 import type { NodeValue } from '../core/results.ts';
 import { tableNamed } from '../database/tables.ts';
 import { effectiveReader } from '../objects/effective.ts';
-import { diagnose } from '../services/boot/diagnosis.ts';
-import type { Boot, BootNote } from '../services/boot/reports.ts';
-import { shownBootState } from '../services/boot/states.ts';
-import { reservationsOf } from '../services/dhcp/reservations.ts';
+import { diagnose } from '../boot/diagnosis.ts';
+import type { Boot, BootNote } from '../boot/reports.ts';
+import { shownBootState } from '../boot/states.ts';
+import { reservationsOf } from '../names/dhcp/reservations.ts';
 import { nodeArguments, query, selectNodes } from './command.ts';
 
 const statusTable = tableNamed('nodelist');

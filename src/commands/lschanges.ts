@@ -5,12 +5,10 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import { mostUnknownNames } from '../objects/cluster.ts';
 import { listItems } from '../objects/effective.ts';
-import { differences, entryShown, listEntries, unknownEntry } from '../objects/history.ts';
-import { JournalSight } from '../objects/journal-sight.ts';
+import { differences, entryShown, JournalSight, listEntries, unknownEntry } from '../objects/history.ts';
 import { revisionOf } from '../objects/moments.ts';
 import { namedObjects } from '../objects/select.ts';
-import { shownRange } from '../objects/shown-arguments.ts';
-import { type ChangedRow, ownerOf, shownRow } from '../objects/shown-changes.ts';
+import { type ChangedRow, ownerOf, shownRange, shownRow } from '../objects/shown-arguments.ts';
 import { nodeType } from '../objects/types.ts';
 import {
   type Answer,

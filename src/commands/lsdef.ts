@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import type { Interruptible } from '../core/slices.ts';
 import { chosenAttributes, objectAttributes, objectNames, siteObject } from '../objects/definitions.ts';
-import { effectiveReader } from '../objects/effective.ts';
-import { explainAttribute, ownAttributes } from '../objects/explain.ts';
+import { effectiveReader, explainAttribute, ownAttributes } from '../objects/effective.ts';
 import { type Attributes, nodeAttributes, withoutDefaultScripts } from '../objects/node-attributes.ts';
 import { emptyRange, existingObjects, namedObjects, readSelection } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';

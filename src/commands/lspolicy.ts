@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { expandRange } from '../objects/cluster.ts';
-import { explain, type PolicyQuestion, policyOf } from '../objects/policy.ts';
-import { trustInLine, trustObjection } from '../objects/trust.ts';
+import { explain, policyOf, type PolicyQuestion, trustInLine, trustObjection } from '../objects/policy.ts';
 import { everyNode, query } from './command.ts';
 
 /** Why the policy would allow something or not, rule by rule. Nothing is done. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { eachInSlices, type Interruptible } from '../core/slices.ts';
-import { checkAttributeNames, createObject, type Given, removeObject } from '../objects/define.ts';
+import { checkAttributeNames, createObject, type Given, knownMembers, removeObject } from '../objects/define.ts';
 import {
   questionsOfSet,
   resolved,
@@ -10,7 +10,6 @@ import {
   tablesOfSet,
   wordsOfSet,
 } from '../objects/definition-set.ts';
-import { knownMembers } from '../objects/membership.ts';
 import { policyNodes, emptyRange } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';

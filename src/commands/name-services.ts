@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type NameOrder, nameOrders } from '../services/hosts/line-format.ts';
+import { type NameOrder, nameOrders } from '../names/hosts/own-lines.ts';
 import {
   act,
   everyNode,

@@ -11,7 +11,7 @@ import {
   applicationStatus,
   monitoredApplications,
   usualApplications,
-} from '../services/node-applications.ts';
+} from '../nodes/node-probes.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { deviceAddress, perNode, type Plan, type Task, useDevice } from './per-node.ts';
 

@@ -8,10 +8,10 @@ import type { Capabilities } from '../drivers/capabilities.ts';
 import type { Devices, DeviceTarget } from '../drivers/devices.ts';
 import type { Room } from '../protocols/ssh/collected.ts';
 import { hostAndPort } from '../protocols/ssh/target.ts';
-import type { NodeProbes } from '../services/node-probes.ts';
-import type { LocalFiles } from '../services/remote/local-files.ts';
-import type { RemoteNodes } from '../services/remote/remote-nodes.ts';
-import type { RemoteTarget } from '../services/remote/targets.ts';
+import type { NodeProbes } from '../nodes/node-probes.ts';
+import type { LocalFiles } from '../nodes/remote/local-files.ts';
+import type { RemoteNodes } from '../nodes/remote/remote-nodes.ts';
+import type { RemoteTarget } from '../nodes/remote/targets.ts';
 import {
   type Arguments,
   type CommandBase,

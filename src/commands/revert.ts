@@ -3,9 +3,9 @@ import { Fault } from '../core/errors.ts';
 import { inSlices, type Interruptible } from '../core/slices.ts';
 import type { JournalEntry } from '../database/database.ts';
 import { ownersNamed } from '../objects/groups.ts';
-import { JournalSight, madeIn } from '../objects/journal-sight.ts';
+import { JournalSight, madeIn } from '../objects/history.ts';
 import { conflictFault, entryNumber, type LaterChange, laterChanges, Reversal } from '../objects/reversal.ts';
-import { ownerOf } from '../objects/shown-changes.ts';
+import { ownerOf } from '../objects/shown-arguments.ts';
 import { tellsOfNodes } from '../objects/table-access.ts';
 import { type Answer, change, type Question, type Selection } from './command.ts';
 

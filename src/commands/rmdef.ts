@@ -1,13 +1,22 @@
 import { Type } from 'typebox';
 import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
+import { mostUnknownNames } from '../objects/cluster.ts';
 import { removeObject } from '../objects/define.ts';
+import {
+  questionsOfSet,
+  resolved,
+  type Resolved,
+  selectionOf,
+  tablesOfSet,
+  wordsOfSet,
+} from '../objects/definition-set.ts';
 import { allMembers } from '../objects/groups.ts';
 import { goneGroupNote } from '../objects/notes.ts';
-import { emptyRange, existingObjects, policyNodesInSlices } from '../objects/select.ts';
+import { emptyRange, existingObjects, policyNodesInSlices, unknownObjects } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { tablesBehind, typeNamed } from '../objects/types.ts';
-import { type Answer, change, nothing, type Selection } from './command.ts';
+import { type Answer, type Arguments, change, nothing, type Selection } from './command.ts';
 
 export const rmdef = change({
   name: 'rmdef',
@@ -36,3 +45,43 @@ function goneGroup(snapshot: Snapshot, name: string, sees: ((node: string) => bo
   const members = allMembers(snapshot, name).filter((node) => !sees || sees(node));
   return members.length > 0 ? [goneGroupNote(name, members.length)] : [];
 }
+
+const args = Type.Object({
+  definitions: Type.Array(Type.Object({ type: Type.String(), names: Type.String() })),
+  missing: Type.Optional(Type.Enum(['refuse', 'skip'], { description: 'what becomes of names that nothing has' })),
+});
+
+const setOf = ({ definitions }: Arguments<typeof args>) => definitions.map((each) => ({ ...each, attributes: {} }));
+
+/** Removes objects of any types in one change, and says what became of each; the policy knows it as rmdef. */
+export const rmdefs = change({
+  name: 'rmdef',
+  args,
+  line: (given) => wordsOfSet(setOf(given), []),
+  tablesShown: (given) => tablesOfSet(setOf(given)),
+  *select(snapshot, given, { ranges }): Interruptible<Selection> {
+    const set: Resolved[] = [];
+    for (const each of setOf(given)) {
+      const found = resolved(snapshot, each, ranges, mostUnknownNames);
+      const { type, existing, missing } = found;
+      if (existing.length + missing.length === 0) throw emptyRange(each.names);
+      if (missing.length > 0 && given.missing !== 'skip') throw unknownObjects(type, missing, existing);
+      set.push(found);
+      yield;
+    }
+    return yield* selectionOf(snapshot, set, ranges.sees);
+  },
+  questions: (snapshot, given) =>
+    given.definitions.length > 1 ? questionsOfSet(snapshot, setOf(given), []) : undefined,
+  *plan(draft, given, { ranges }): Interruptible<Answer> {
+    const removed: string[] = [];
+    const missed: { type: string; name: string }[] = [];
+    for (const each of setOf(given)) {
+      const { type, existing, missing } = resolved(draft.base, each, ranges);
+      yield* eachInSlices(existing, (name) => removeObject(draft, type, name));
+      removed.push(...existing);
+      missed.push(...missing.map((name) => ({ type: type.name, name })));
+    }
+    return { shape: 'value', value: { removed, missing: missed } };
+  },
+});

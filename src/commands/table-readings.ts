@@ -3,9 +3,8 @@ import { Fault } from '../core/errors.ts';
 import { nodeTables, tableNamed, tables as allTables } from '../database/tables.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { allNodes, visibleNodes } from '../objects/groups.ts';
-import { logRows } from '../objects/log-rows.ts';
-import { shownKeys } from '../objects/shown-arguments.ts';
 import {
+  logRows,
   nodeRows,
   nodeTableNamed,
   ownersOf,
@@ -14,6 +13,7 @@ import {
   storedRows,
   tellsOfNodes,
 } from '../objects/table-access.ts';
+import { shownKeys } from '../objects/shown-arguments.ts';
 import { dumpTable, type TableDump } from '../objects/table-dump.ts';
 import {
   everyNode,

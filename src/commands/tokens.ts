@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { tokensOf, tokensToDrop } from '../access/account-tokens.ts';
-import { expiryText, hashToken, isoTime, lifetimeDays, newToken } from '../access/tokens.ts';
+import { expiryText, hashToken, isoTime, lifetimeDays, newToken, tokensOf, tokensToDrop } from '../access/tokens.ts';
 import { Fault } from '../core/errors.ts';
 import { accountRow } from '../objects/accounts.ts';
 import { siteValue } from '../objects/effective.ts';

@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
 import type { FaultData } from '../core/errors.ts';
-import { actingUser, isAllowedByParameters } from '../services/remote/acting-user.ts';
-import { type CargoRoot, copyAllowance } from '../services/remote/cargo.ts';
-import { deliver } from '../services/remote/deliver.ts';
-import type { RemoteTarget } from '../services/remote/targets.ts';
+import { actingUser, isAllowedByParameters, type RemoteTarget } from '../nodes/remote/targets.ts';
+import { type CargoRoot, copyAllowance } from '../nodes/remote/cargo.ts';
+import { deliver } from '../nodes/remote/place.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { nodeAddress, perNode, type Plan } from './per-node.ts';
 

@@ -31,3 +31,12 @@ export function keepBuild(): void {
     if (!['EPERM', 'EACCES', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code))) throw error;
   }
 }
+
+/** Files for images that come with muster: lists of packages and of files, a directory for each family of distributions. */
+export const shippedImageFiles = join(home, 'share/images');
+
+/** Scripts of the initial RAM disk. */
+export const ramdiskFiles = join(home, 'share/ramdisk');
+
+/** Where Node keeps what it has compiled. Compiling all modules anew would take most of the time of a start. */
+export const compileCache = join(home, '.cache', 'compile');

@@ -1,7 +1,13 @@
-import type { Loose } from './loose.ts';
 import { type StaticDecode, type StaticEncode, type TOptional, type TSchema, Type } from 'typebox';
 import { parseNetwork } from './address-guard.ts';
-import { parseListen } from './listen-address.ts';
+import { parseListen } from './host-address.ts';
+
+/** Data that is only read; members that may be absent may be undefined too, as code that passes them on has them. */
+export type Loose<T> = T extends readonly (infer Item)[]
+  ? readonly Loose<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Loose<T[K]> | (object extends Pick<T, K> ? undefined : never) }
+    : T;
 
 /** What a setting says besides its schema. */
 interface Details {

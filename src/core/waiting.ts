@@ -1,5 +1,37 @@
-import { unwatchAbort, watchAbort } from './aborts.ts';
 import { Fault } from './errors.ts';
+
+/** One listener for all who wait on a signal: with thousands of listeners, taking one off means walking through all of them. */
+export interface Abortable {
+  aborted(): void;
+}
+
+const waitingFor = new WeakMap<AbortSignal, Set<Abortable>>();
+
+export function watchAbort(signal: AbortSignal, one: Abortable): void {
+  let all = waitingFor.get(signal);
+  if (all === undefined) {
+    const set = new Set<Abortable>();
+    all = set;
+    waitingFor.set(signal, set);
+    signal.addEventListener('abort', () => [...set].forEach((each) => each.aborted()), { once: true });
+  }
+  all.add(one);
+}
+
+export function unwatchAbort(signal: AbortSignal, one: Abortable): void {
+  waitingFor.get(signal)?.delete(one);
+}
+
+/** Lets one piece of work run at a time, in the order they came. */
+export class Turns {
+  #last: Promise<unknown> = Promise.resolve();
+
+  take<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work, work);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+}
 
 /** What somebody who waits hears when the signal is aborted. */
 export type AbortWords = (signal: AbortSignal) => Fault;

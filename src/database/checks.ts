@@ -1,9 +1,8 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { Fault } from '../core/errors.ts';
 import { eventKinds } from '../core/event-kinds.ts';
-import { checkHostAddress } from '../core/host-address.ts';
+import { checkHostAddress, noProcessorPort, processorPort } from '../core/host-address.ts';
 import { maskBits } from '../core/ip.ts';
-import { noProcessorPort, processorPort } from '../core/processor-port.ts';
 import type { Row, Table } from './tables.ts';
 
 /** Says what is wrong with a value, or nothing. */

@@ -1,12 +1,83 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DiskFull, isDiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
 import { type FileLock, tryLock } from '../core/file-lock.ts';
-import { makeDirectory } from '../core/files.ts';
-import { complain } from '../core/standard-streams.ts';
-import { makePrivate } from './private-files.ts';
-import { finishRestore } from './restored.ts';
+import { makeDirectory, syncDirectory } from '../core/files.ts';
+import { complain } from '../core/line-sink.ts';
+
+/** Files and directories that are nobody's but muster's. A key of secrets that others could read is refused, since they may have read it. */
+const ownFiles = /^(muster\.sqlite|lock\.sqlite|pid$|initial-password$|hosts-lines\.jsonl)/;
+const wholeTrees = ['tls', 'ssh', 'long-work', 'blobs'];
+/** What is in these keeps its mode: nodes get files with the modes they have here. Named has a user of its own, who reads `dns`. */
+const doorsOnly = ['files', 'postscripts', 'dhcp', 'boot'];
+
+/** Takes the rights of others away from what is muster's in a data directory, whatever made it and under whichever umask. */
+function makePrivate(dataDir: string): void {
+  for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
+    const path = join(dataDir, entry.name);
+    if (entry.isFile() && ownFiles.test(entry.name)) narrow(path);
+    if (!entry.isDirectory()) continue;
+    if (wholeTrees.includes(entry.name)) makeTreePrivate(path);
+    else if (doorsOnly.includes(entry.name)) narrow(path);
+  }
+}
+
+/** A directory and all that is in it. Links are left alone. */
+export function makeTreePrivate(directory: string): void {
+  narrow(directory);
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) makeTreePrivate(path);
+    else if (entry.isFile()) narrow(path);
+  }
+}
+
+function narrow(path: string): void {
+  try {
+    const { mode } = lstatSync(path);
+    if ((mode & 0o077) !== 0) chmodSync(path, mode & 0o700);
+  } catch (error) {
+    complain(`muster: Others may be able to read ${path}: ${(error as Error).message}. Check its owner and mode.\n`);
+  }
+}
+
+/** A checked backup waiting to take the place of the data; its presence is the point of no return of a restore. */
+export const readyName = 'restore.ready';
+
+/** What describes the old data only and must not be read together with the new. */
+const stale = ['muster.sqlite-wal', 'muster.sqlite-shm', 'muster.sqlite-journal', 'initial-password'];
+
+/** Puts a restored backup in place, if one is waiting. If killed, it goes on when the directory is locked next: nobody opens a mixture. */
+export function finishRestore(dir: string): void {
+  const ready = join(dir, readyName);
+  if (!existsSync(ready)) return;
+  const members = join(ready, 'new');
+  const replaced = join(ready, 'old');
+  mkdirSync(replaced, { recursive: true, mode: 0o700 });
+  const arriving = existsSync(members) ? readdirSync(members) : [];
+  const moveAway = (name: string) => {
+    if (existsSync(join(dir, name))) renameSync(join(dir, name), join(replaced, name));
+  };
+  if (arriving.length > 0) stale.forEach(moveAway);
+  for (const name of arriving) {
+    moveAway(name);
+    renameSync(join(members, name), join(dir, name));
+  }
+  syncDirectory(dir);
+  rmSync(ready, { recursive: true, force: true });
+}
 
 export const lockFileNames: readonly string[] = ['lock.sqlite', 'lock.sqlite-journal', 'pid'];
 

@@ -8,8 +8,7 @@ import {
   type Origin,
   type RowChange,
 } from './changeset.ts';
-import { AuditQueue } from './audit-queue.ts';
-import { auditText } from './audit-text.ts';
+import { AuditQueue, auditText } from './audit-queue.ts';
 import { type AuditRecord, type ChangeSet, type Database, WriteClash } from './database.ts';
 import { Feed, type Listener, type Reload } from './feed.ts';
 import { Past } from './past.ts';

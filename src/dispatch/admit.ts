@@ -13,7 +13,7 @@ import type { Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { RangeOptions } from '../objects/cluster.ts';
 import { allMembers, indexGroups } from '../objects/groups.ts';
-import type { Permits } from '../objects/journal-sight.ts';
+import type { Permits } from '../objects/history.ts';
 import { policyOf } from '../objects/policy.ts';
 import { checkCouldBeAllowed, checkPermission, type Permission, permitsOf, visibleNodes } from './permission.ts';
 import type { DispatchServices, Request } from './request.ts';

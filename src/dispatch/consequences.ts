@@ -6,13 +6,11 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { nodeTables } from '../database/tables.ts';
 import { accountNames } from '../objects/accounts.ts';
 import { affectedNodes } from '../objects/catalog.ts';
-import { addressClaim, claimsOf, claimsOfSite, isNameClaim } from '../objects/claims.ts';
+import { addressClaim, claimsOf, claimsOfSite, foreignNames, isNameClaim } from '../objects/claims.ts';
 import { rangeOfRule } from '../objects/cluster.ts';
 import { effectiveReader, listItems } from '../objects/effective.ts';
-import { foreignNames } from '../objects/foreign-names.ts';
 import { allNodes, indexGroups, staticMembers } from '../objects/groups.ts';
-import { policyOf } from '../objects/policy.ts';
-import { type TrustChange, trustChanges, trustObjection } from '../objects/trust.ts';
+import { policyOf, type TrustChange, trustChanges, trustObjection } from '../objects/policy.ts';
 import { calledNode, checkPermission, isAllowed, type Permission } from './permission.ts';
 
 /** A change set as the policy looks at it: what it changes beyond what the request names. */

@@ -1,7 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { expandSyntactic } from '../noderange/index.ts';
-import type { Permits } from '../objects/journal-sight.ts';
+import type { Permits } from '../objects/history.ts';
 import { allowedOn, decide, policyOf } from '../objects/policy.ts';
 
 /** Who asks for which command. */

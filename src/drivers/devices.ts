@@ -1,4 +1,4 @@
-import { type Abortable, unwatchAbort, watchAbort } from '../core/aborts.ts';
+import { type Abortable, unwatchAbort, watchAbort } from '../core/waiting.ts';
 import { Fault } from '../core/errors.ts';
 import { type Capabilities, lacking } from './capabilities.ts';
 import type { Driver, DriverTarget } from './driver.ts';

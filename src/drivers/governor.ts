@@ -1,4 +1,4 @@
-import { type Abortable, unwatchAbort, watchAbort } from '../core/aborts.ts';
+import { type Abortable, unwatchAbort, watchAbort } from '../core/waiting.ts';
 import { Fault, Unreachable } from '../core/errors.ts';
 import { UserQueues } from './user-queues.ts';
 

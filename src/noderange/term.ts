@@ -1,4 +1,13 @@
-import { expandBrackets, unclosedBracket } from './brackets.ts';
+import {
+  compareEnds,
+  countThrough,
+  expandBrackets,
+  isNumber,
+  numbered,
+  type Sequence,
+  splitEnds,
+  unclosedBracket,
+} from './brackets.ts';
 import { nameTest, parseCriterion } from './criterion.ts';
 import type { Names } from './names.ts';
 import {
@@ -12,7 +21,6 @@ import {
   type Run,
   unknown,
 } from './run.ts';
-import { compareEnds, countThrough, isNumber, numbered, type Sequence, splitEnds } from './sequence.ts';
 
 /** What a bare number is the number of. */
 const numberPrefix = 'node';

@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { Draft } from '../database/draft.ts';
 import { isCalledSecret } from '../database/secret-columns.ts';
+import type { Snapshot } from '../database/snapshot.ts';
 import {
   isEnabled,
   keyOf,
@@ -10,15 +11,51 @@ import {
   type Table,
   tableNamed,
 } from '../database/tables.ts';
-import { type Assignment, appended, assign, indivisible, inReference, type Mode, without } from './assign.ts';
-import type { RangeOptions } from './cluster.ts';
+import { appended, assign, type Assignment, indivisible, inReference, type Mode, without } from './assign.ts';
+import { expandRange, knownNodes, mostUnknownNames, type RangeOptions } from './cluster.ts';
 import { namingColumn, objectExists, rowOf } from './definitions.ts';
 import { listItems } from './effective.ts';
 import { groupExists, groupRow, isDynamic, parseSelections, staticMembers } from './groups.ts';
-import { assignMembers, leaveGroup } from './membership.ts';
 import { checkObjectName } from './names.ts';
 import { checkGateway } from './networks.ts';
 import { attributeNamed, nodeType, type ObjectType } from './types.ts';
+
+/** Makes the given range the group's members, or adds it to them, or takes it from them. */
+function assignMembers(draft: Draft, group: string, range: string, mode: Mode, options: RangeOptions): void {
+  const named = new Set(range.trim() === '' ? [] : knownNodes(draft.base, range, options));
+  const groupsOf = (node: string) => listItems(draft.get('nodelist', node)?.['groups'] ?? '');
+  const present = new Set(staticMembers(draft.base, group).filter((node) => groupsOf(node).includes(group)));
+  if (mode === 'remove') {
+    for (const node of named) {
+      if (!present.has(node)) throw new Fault('invalid', `${node} is not a member of group "${group}".`);
+      leaveGroup(draft, node, group);
+    }
+    return;
+  }
+  if (mode === 'set') for (const node of present) if (!named.has(node)) leaveGroup(draft, node, group);
+  for (const node of named) if (!present.has(node)) joinGroup(draft, node, group);
+}
+
+/** The nodes of a range, apart from the names that no node has. */
+export function knownMembers(
+  snapshot: Snapshot,
+  range: string,
+  options: RangeOptions,
+): { known: readonly string[]; unknown: readonly string[] } {
+  const { nodes, missed } = expandRange(snapshot, range, { ...options, mostUnknown: mostUnknownNames });
+  return { known: nodes, unknown: missed };
+}
+
+/** A joined group comes last, so that it gives way to the node's other groups. */
+function joinGroup(draft: Draft, node: string, group: string): void {
+  const groups = listItems(draft.get('nodelist', node)?.['groups'] ?? '');
+  draft.merge('nodelist', node, { groups: [...groups, group].join(',') });
+}
+
+function leaveGroup(draft: Draft, node: string, group: string): void {
+  const groups = listItems(draft.get('nodelist', node)?.['groups'] ?? '');
+  draft.merge('nodelist', node, { groups: groups.filter((name) => name !== group).join(',') });
+}
 
 export type Given = Readonly<Record<string, string>>;
 

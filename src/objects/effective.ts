@@ -2,8 +2,10 @@ import { cachedByText } from '../core/cache.ts';
 import { redacted } from '../database/draft.ts';
 import { replacingSecrets } from '../database/secret-columns.ts';
 import { Snapshot } from '../database/snapshot.ts';
-import { isEnabled, nodeTables, type Row, rowsOfNodePrefix, type Table } from '../database/tables.ts';
-import { substitute, substituteNics } from './substitution/index.ts';
+import { isEnabled, nodeTables, type Row, rowsOfNodePrefix, type Table, tableNamed } from '../database/tables.ts';
+import { type Attributes, nicParts, nodeAttribute, nodeAttributes } from './node-attributes.ts';
+import { isPattern, substitute, substituteNics } from './substitution/index.ts';
+import { attributeNamed, conditionHolds, isSecret, nodeType, splitNic } from './types.ts';
 
 const nextRecord = '+=NEXTRECORD';
 
@@ -155,3 +157,40 @@ function substituteRow(table: Table, row: Record<string, string>, node: string):
 
 /** The row with its secrets hidden. */
 export const redactRow = (table: Table, row: Row): Row => replacingSecrets(table, row, () => redacted);
+
+/** Which row gave a node's attribute, and by which pattern. */
+export function explainAttribute(reader: EffectiveReader, node: string, name: string): Attributes {
+  const attribute = attributeNamed(nodeType, name);
+  const value = nodeAttribute(reader, node, name) ?? '';
+  for (const mapping of attribute.at) {
+    const source = reader.explain(tableNamed(mapping.table), mapping.column, node, mapping.where);
+    if (!source) continue;
+    if (!conditionHolds(mapping, name, source.stored, (other) => nodeAttribute(reader, node, other))) continue;
+    const stored = isSecret(mapping) ? redacted : source.stored;
+    return {
+      value,
+      source: source.from === node ? 'node' : 'group',
+      row: source.from,
+      table: source.table,
+      column: source.column,
+      stored,
+      ...(isPattern(stored) || stored.includes('|') ? { pattern: stored } : {}),
+      ...(mapping.onlyIf ? { because: `${mapping.onlyIf[0]} is ${mapping.onlyIf[1]}` } : {}),
+    };
+  }
+  if (value !== '')
+    return { value, source: 'default', row: 'xcatdefaults', table: 'postscripts', column: name, stored: value };
+  return { value, source: 'unset' };
+}
+
+/** What is stored at the node itself, as it is stored: nothing of its groups, no pattern filled in. Secrets are hidden. */
+export function ownAttributes(reader: EffectiveReader, node: string): Attributes {
+  const own: Record<string, string> = {};
+  for (const name of Object.keys(nodeAttributes(reader, node))) {
+    const { source, stored = '', value = '' } = explainAttribute(reader, node, name);
+    if (source !== 'node') continue;
+    const { nic } = splitNic(name);
+    own[name] = nic === undefined ? stored : (nicParts(stored).find(([part]) => part === nic)?.[1] ?? value);
+  }
+  return own;
+}

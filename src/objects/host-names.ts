@@ -1,13 +1,87 @@
 import { setImmediate } from 'node:timers/promises';
 import { Fault } from '../core/errors.ts';
 import { type Ip, ipKey, ipKind, ipText, isNetworkEnd, parseIp } from '../core/ip.ts';
+import { isNodeName } from '../core/object-names.ts';
 import type { Snapshot } from '../database/snapshot.ts';
+import { clusterDomains } from './claims.ts';
 import { type EffectiveReader, effectiveReader } from './effective.ts';
-import { checkHostName } from './host-name-check.ts';
-import { HostNameClaims } from './host-name-claims.ts';
 import { type HostInterface, interfacesOf } from './host-interfaces.ts';
-import { attemptFor, type RefusedNodes } from './refused-nodes.ts';
-import { brokenNetworks, domainOf, networkOf } from './networks.ts';
+import { brokenNetworks, domainOf, type ManagementNode, managementNode, networkOf } from './networks.ts';
+import { attemptFor, type RefusedNodes } from './select.ts';
+
+const label = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}$/;
+const reserved = /^(localhost|ip6-[a-z]+|broadcasthost)(\.|$)/i;
+const maximumName = 253;
+
+const shown = (name: string): string => JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}...` : name);
+
+/** Why text cannot be the name of a host in files and zones; undefined if it can. */
+export function hostNameProblem(name: string): string | undefined {
+  if (name.length > maximumName) return `${shown(name)} is longer than ${maximumName} characters`;
+  if (parseIp(name)) return `${shown(name)} is an address, not a name`;
+  if (reserved.test(name)) return `${shown(name)} belongs to the management node`;
+  if (isNodeName(name)) return undefined;
+  if (name.split('.').every((part) => label.test(part))) return undefined;
+  return `${shown(name)} is not a host name (letters, digits, "-" and "_" in parts of at most 63 characters, separated by ".")`;
+}
+
+export function checkHostName(name: string, where: string): void {
+  const problem = hostNameProblem(name);
+  if (problem) throw new Fault('invalid', `${where}: ${problem}.`);
+}
+
+/** Sees to it that a name means one host of the cluster only. */
+class HostNameClaims {
+  readonly #reader: EffectiveReader;
+  readonly #own: ManagementNode;
+  readonly #clusterDomains: ReadonlySet<string>;
+  /** The nodes that have given their interfaces names. */
+  readonly #interfaceNames = new Map<string, string>();
+
+  constructor(snapshot: Snapshot, reader: EffectiveReader) {
+    this.#reader = reader;
+    this.#own = managementNode(snapshot);
+    this.#clusterDomains = clusterDomains(snapshot);
+  }
+
+  /** Refuses names of an interface that no host can have, or that are another's. */
+  claim(node: string, found: HostInterface, { short, long }: { readonly short: string; readonly long: string }): void {
+    const names = `Node ${node}, ${found.nameAttribute}`;
+    checkHostName(long, names);
+    if (found.name !== node) {
+      this.#checkFree(short, node, names);
+      this.#claimName(short, node, names);
+    }
+    for (const other of found.others) {
+      const where = `Node ${node}, ${found.othersAttribute}`;
+      checkHostName(other, where);
+      this.#checkFree(other, node, where);
+    }
+  }
+
+  #checkFree(name: string, node: string, where: string): void {
+    const meant = this.#nodeMeant(name);
+    if (meant !== undefined && meant !== node)
+      throw new Fault('invalid', `${where}: "${name}" is the name of another node.`);
+    if (this.#own.hasName(name) && !this.#own.hasName(node))
+      throw new Fault('invalid', `${where}: "${name}" belongs to the management node.`);
+  }
+
+  /** The node whose name it is: names of hosts are the same in capital letters, and with a domain of the cluster. */
+  #nodeMeant(name: string): string | undefined {
+    const dot = name.indexOf('.');
+    const short = dot > 0 && this.#clusterDomains.has(name.slice(dot + 1).toLowerCase()) ? name.slice(0, dot) : name;
+    return [short, short.toLowerCase()].find((each) => this.#reader.nodeRow(each));
+  }
+
+  /** Two nodes that give an interface the same name would take each other's line. */
+  #claimName(name: string, node: string, where: string): void {
+    const other = this.#interfaceNames.get(name.toLowerCase());
+    if (other !== undefined && other !== node)
+      throw new Fault('invalid', `${where}: "${name}" is the name of an interface of node ${other} too.`);
+    this.#interfaceNames.set(name.toLowerCase(), node);
+  }
+}
 
 /** An address of a node and the names it has there. */
 export interface HostEntry {

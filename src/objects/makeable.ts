@@ -1,5 +1,4 @@
-import type { Given } from './define.ts';
-import { lacksGroups } from './define.ts';
+import { type Given, lacksGroups } from './define.ts';
 import { allNewNodes, emptyRange, unknownObjects } from './select.ts';
 import type { ObjectType } from './types.ts';
 

@@ -1,7 +1,12 @@
 import { Fault } from '../core/errors.ts';
-import { beyondJournal } from '../database/past.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
+import { beyondJournal, without } from '../database/past.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
+import { type Row, rowsOfNodePrefix, tableNamed } from '../database/tables.ts';
+import { nodeRowTables } from './define.ts';
+import type { Resolved } from './definition-set.ts';
+import { rowOf } from './definitions.ts';
 
 /** What a moment may be, for descriptions. */
 export const momentForms = 'a revision, such as 1234, or a time with its zone, such as 2026-11-15T09:05:00Z';
@@ -34,4 +39,41 @@ export async function revisionOf(store: Store, current: Snapshot, name: string, 
   const found = await store.database.revisionAt(time);
   if (found === undefined) throw beyondJournal(new Date(time).toISOString(), await store.database.oldestEntry());
   return Math.min(found, current.revision);
+}
+
+/** The rows of an object by their tables, without what becomes known by itself; of the site those of the named attributes. */
+function rowsOfObject(snapshot: Snapshot, { type, attributes }: Resolved, name: string): string {
+  const rows: (readonly [table: string, Row | undefined])[] = [];
+  if (type.name === 'site')
+    for (const attribute of Object.keys(attributes)) rows.push(['site', snapshot.get('site', attribute)]);
+  else if (type.name === 'node' || type.name === 'group') {
+    if (type.name === 'group') rows.push(['nodegroup', snapshot.get('nodegroup', name)]);
+    for (const { name: table, keys } of nodeRowTables) {
+      if (keys.length === 1) rows.push([table, snapshot.get(table, name)]);
+      else for (const row of snapshot.rows(table).startingWith(rowsOfNodePrefix(name))) rows.push([table, row]);
+    }
+  } else for (const table of type.tables) rows.push([table, rowOf(snapshot, type, { table, column: '' }, name)]);
+  return JSON.stringify(rows.map(([table, row]) => [table, row && lastingColumns(table, row)]));
+}
+
+const lastingColumns = (table: string, row: Row): [string, string][] =>
+  Object.entries(without(row, tableNamed(table).volatile)).sort(([a], [b]) => (a < b ? -1 : 1));
+
+const mostNamed = 10;
+
+/** Refuses to write over what others have changed since the caller looked: all of it is named, and nothing is done. */
+export function* refuseChanged(then: Snapshot, now: Snapshot, set: readonly Resolved[]): Interruptible<void> {
+  if (then.revision === now.revision) return;
+  const changed: string[] = [];
+  for (const each of set)
+    yield* eachInSlices([...each.existing, ...each.missing], (name) => {
+      if (rowsOfObject(then, each, name) !== rowsOfObject(now, each, name)) changed.push(`${each.type.name} ${name}`);
+    });
+  if (changed.length === 0) return;
+  const more = changed.length > mostNamed ? ` and ${changed.length - mostNamed} more` : '';
+  const [verb, object] = changed.length === 1 ? ['was', 'it'] : ['were', 'them'];
+  throw new Fault(
+    'precondition',
+    `${changed.slice(0, mostNamed).join(', ')}${more} ${verb} changed since revision ${then.revision}, and nothing was done. Read ${object} again; GET /changes?since=${then.revision + 1} tells who changed what.`,
+  );
 }

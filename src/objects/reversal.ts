@@ -8,8 +8,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
 import { keyColumns, type Row, type Table } from '../database/tables.ts';
 import { groupExists } from './groups.ts';
-import { shownColumn } from './shown-arguments.ts';
-import { type ChangedRow, ownerOf, rowsOf } from './shown-changes.ts';
+import { type ChangedRow, ownerOf, rowsOf, shownColumn } from './shown-arguments.ts';
 
 /** Tokens end for good: whoever changes an account ends them, and taking that back must not give them their worth again. */
 const keptAsTheyAre = new Set(['token']);

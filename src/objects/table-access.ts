@@ -3,6 +3,7 @@ import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Columns, Draft } from '../database/draft.ts';
 import { secretColumns } from '../database/secret-columns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
+import type { Store } from '../database/store.ts';
 import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/tables.ts';
 import type { RangeOptions } from './cluster.ts';
 import { rowsNamed } from './define.ts';
@@ -10,6 +11,27 @@ import { effectiveReader, listItems, redactRow } from './effective.ts';
 import { ownersNamed, parseSelections, seesOwners } from './groups.ts';
 import { checkGroupName, checkObjectName } from './names.ts';
 import { nodeType } from './types.ts';
+
+const maximumRows = 100_000;
+
+/** Rows of an append-only log, straight from the database. */
+export async function logRows(
+  store: Store,
+  table: Table,
+  where: Row,
+  columns: readonly string[] | undefined,
+): Promise<Row[]> {
+  await store.flush();
+  const rows = await store.database.readLog({ table: table.name, where, after: 0, limit: maximumRows + 1 });
+  if (rows.length > maximumRows) {
+    throw new Fault(
+      'invalid',
+      `Table "${table.name}" has more than ${maximumRows} such rows; name them closer, for example by userid.`,
+    );
+  }
+  if (!columns) return rows;
+  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([column]) => columns.includes(column))));
+}
 
 /** Which columns of a table are wanted: `column` counts for every table, `table.column` for one. */
 function wantedColumns(table: Table, columns: readonly string[] | undefined): readonly string[] | undefined {

@@ -1,4 +1,4 @@
-import { unwatchAbort, watchAbort } from '../core/aborts.ts';
+import { unwatchAbort, watchAbort } from '../core/waiting.ts';
 
 /** Waits; an abort ends the waiting early. */
 export function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {

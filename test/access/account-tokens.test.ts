@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { tokensOf } from '../../src/access/account-tokens.ts';
+import { tokensOf } from '../../src/access/tokens.ts';
 import { SortedMap } from '../../src/database/sorted-map.ts';
 import type { Row } from '../../src/database/tables.ts';
 

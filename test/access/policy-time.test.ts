@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseTimeSpan } from '../../src/access/policy-time.ts';
+import { parseTimeSpan } from '../../src/access/policy-rule.ts';
 
 /** 2031-01-05 is a Sunday. */
 function at(day: string, time: string): Date {

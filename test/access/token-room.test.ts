@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { maximumTokens, tokensToDrop } from '../../src/access/account-tokens.ts';
-import { expiryText } from '../../src/access/tokens.ts';
+import { expiryText, maximumTokens, tokensToDrop } from '../../src/access/tokens.ts';
 import type { Row } from '../../src/database/tables.ts';
 
 const now = new Date(2031, 0, 2, 12, 0, 0).getTime();

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { verifyPassword } from '../../src/access/crypt.ts';
-import { shippedImageFiles } from '../../src/services/shipped-files.ts';
+import { shippedImageFiles } from '../../src/core/home.ts';
 import { temporaryDirectory } from '../harness/server.ts';
 import { type BootLab, startBootLab } from './boot-client.ts';
 

@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { shippedImageFiles } from '../../src/services/shipped-files.ts';
+import { shippedImageFiles } from '../../src/core/home.ts';
 import { startServer } from '../harness/server.ts';
 import { hasEnded, startChild } from '../lab/child.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { isInstalled } from '../../scripts/packages.ts';
-import { ramdiskTools } from '../../src/services/images/build/ramdisk-tools.ts';
+import { ramdiskTools } from '../../src/images/build/ramdisk-tools.ts';
 import { temporaryDirectory } from '../harness/server.ts';
 import { startChild } from '../lab/child.ts';
 import { machineArch } from '../lab/netboot/machine.ts';

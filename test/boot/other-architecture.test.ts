@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isInstalled } from '../../scripts/packages.ts';
-import { shippedImageFiles } from '../../src/services/shipped-files.ts';
+import { shippedImageFiles } from '../../src/core/home.ts';
 import { startServer, temporaryDirectory } from '../harness/server.ts';
 import { startChild } from '../lab/child.ts';
 import { machineArch } from '../lab/netboot/machine.ts';

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { isInstalled } from '../../scripts/packages.ts';
-import { ramdiskTools } from '../../src/services/images/build/ramdisk-tools.ts';
+import { ramdiskTools } from '../../src/images/build/ramdisk-tools.ts';
 import { temporaryDirectory } from '../harness/server.ts';
 import { machineArch } from '../lab/netboot/machine.ts';
 import { openRamdisk } from '../services/boot/ramdisk/in-ramdisk.ts';

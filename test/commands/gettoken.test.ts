@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { maximumTokens } from '../../src/access/account-tokens.ts';
-import { expiryText, hashToken } from '../../src/access/tokens.ts';
+import { expiryText, hashToken, maximumTokens } from '../../src/access/tokens.ts';
 import { gettoken } from '../../src/commands/tokens.ts';
 import { Runs } from '../../src/dispatch/runs.ts';
 import { keepHouse } from '../../src/housekeeping.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { discoveryLine } from '../../src/commands/bmcdiscover.ts';
+import { discoveryLine } from '../../src/commands/network-search.ts';
 import type { Command } from '../../src/commands/command.ts';
 import { rpower } from '../../src/commands/rpower.ts';
 import { rscan } from '../../src/commands/rscan.ts';

@@ -6,8 +6,8 @@ import * as commands from '../../src/commands/index.ts';
 import { commandFor } from '../../src/commands/registry.ts';
 import { atOnce } from '../../src/core/slices.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
-import type { Endpoint } from '../../src/rest/endpoint.ts';
-import { roots } from '../../src/rest/roots.ts';
+import type { Endpoint } from '../../src/rest/endpoints/endpoint.ts';
+import { roots } from '../../src/rest/endpoints/roots.ts';
 
 const isCommand = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'kind' in value && 'line' in value;

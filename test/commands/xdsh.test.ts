@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { xdsh } from '../../src/commands/xdsh.ts';
 import { Fault } from '../../src/core/errors.ts';
 import type { NodeResult } from '../../src/core/results.ts';
-import type { Transport } from '../../src/protocols/ssh/transport.ts';
-import { RemoteNodes } from '../../src/services/remote/remote-nodes.ts';
-import { KeptOutput } from '../../src/services/remote/remote.ts';
-import { readShellRequest } from '../../src/services/remote/shell-request.ts';
+import type { Transport } from '../../src/protocols/ssh/target.ts';
+import { RemoteNodes } from '../../src/nodes/remote/remote-nodes.ts';
+import { KeptOutput } from '../../src/nodes/remote/remote.ts';
+import { readShellRequest } from '../../src/nodes/remote/shell-request.ts';
 import { memoryStore, nodeResultsOf, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unwatchAbort, watchAbort } from '../../src/core/aborts.ts';
+import { unwatchAbort, watchAbort } from '../../src/core/waiting.ts';
 
 test('those who still wait hear of the end of a signal in the order they came, in whatever order others have left', () => {
   const controller = new AbortController();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/core/errors.ts';
-import { expandAddresses } from '../../src/core/address-range.ts';
+import { expandAddresses } from '../../src/core/ip.ts';
 
 test.each([
   ['10.0.0.1', ['10.0.0.1']],

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Bursts } from '../../src/core/bursts.ts';
+import { Bursts } from '../../src/rest/http/start-gate.ts';
 
 /** Lets the numbers begin; how many have begun is told by the list. */
 function begin(bursts: Bursts, from: number, count: number, begun: number[]): void {

@@ -1,12 +1,20 @@
 import { expect, test } from 'vitest';
-import * as cli from '../../src/cli/commands/vm.ts';
+import {
+  chvm as cliChvm,
+  clonevm as cliClonevm,
+  mkvm as cliMkvm,
+  rmigrate as cliRmigrate,
+  rmvm as cliRmvm,
+} from '../../src/cli/commands/vm.ts';
 import { optionBody, optionTable, optionUsage } from '../../src/cli/command-options.ts';
 import { parseOptions } from '../../src/cli/options.ts';
 import { chvm, clonevm, mkvm, rmigrate, rmvm } from '../../src/commands/index.ts';
 import { type CommandOptions, memberOf } from '../../src/core/command-options.ts';
 import { machineOptions } from '../../src/core/machine-options.ts';
-import type { Input } from '../../src/rest/endpoint.ts';
+import type { Input } from '../../src/rest/endpoints/endpoint.ts';
 import { vm } from '../../src/rest/endpoints/vm.ts';
+
+const helpOf = { chvm: cliChvm, clonevm: cliClonevm, mkvm: cliMkvm, rmigrate: cliRmigrate, rmvm: cliRmvm };
 
 const input = (body: object) => ({ params: { noderange: 'v1' }, body }) as unknown as Input;
 
@@ -32,7 +40,7 @@ test.each([
 );
 
 test.each(Object.entries(machineOptions))('%s shows every option in its help and its reference', (name, options) => {
-  const help = cli[name as keyof typeof machineOptions].usage.replaceAll(/\s+/g, ' ');
+  const help = helpOf[name as keyof typeof machineOptions].usage.replaceAll(/\s+/g, ' ');
   const row = vm.find((each) => each.command.name === name)!;
   const { properties } = row.body as unknown as {
     readonly properties: Record<string, { readonly description: string }>;

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';
-import { isInner } from '../../src/core/inner-addresses.ts';
+import { isInner } from '../../src/core/address-guard.ts';
 
 it.each([
   '127.0.0.1',

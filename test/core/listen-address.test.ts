@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatListen, parseListen } from '../../src/core/listen-address.ts';
+import { formatListen, parseListen } from '../../src/core/host-address.ts';
 
 it.each([
   ['127.0.0.1:8443', '127.0.0.1', 8443],

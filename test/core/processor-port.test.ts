@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { processorPort } from '../../src/core/processor-port.ts';
+import { processorPort } from '../../src/core/host-address.ts';
 
 test.each<[string, number | undefined | false]>([
   ['', undefined],

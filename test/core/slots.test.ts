@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, test } from 'vitest';
-import { NamedSlots } from '../../src/core/slots.ts';
+import { NamedSlots } from '../../src/core/limiter.ts';
 
 const never = new AbortController().signal;
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuditQueue } from '../../src/database/audit-queue.ts';
-import { auditTime } from '../../src/database/audit-text.ts';
+import { AuditQueue, auditTime } from '../../src/database/audit-queue.ts';
 
 const record = (time: number) => ({
   time,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { auditText } from '../../src/database/audit-text.ts';
+import { auditText } from '../../src/database/audit-queue.ts';
 import type { JournalChanges } from '../../src/database/changeset.ts';
 import { type ChangeSet, type Database, JournalGap, WriteClash } from '../../src/database/database.ts';
 import { Snapshot } from '../../src/database/snapshot.ts';

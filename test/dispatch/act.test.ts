@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { act, nodeArguments, noLine, selectNodes } from '../../src/commands/command.ts';
 import { Fault } from '../../src/core/errors.ts';
 import { tableNamed } from '../../src/database/tables.ts';
-import { logRows } from '../../src/objects/log-rows.ts';
+import { logRows } from '../../src/objects/table-access.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;

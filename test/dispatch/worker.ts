@@ -12,12 +12,11 @@ import { workOn } from '../../src/dispatch/work.ts';
 import { Devices, type DeviceTarget } from '../../src/drivers/devices.ts';
 import { Governor } from '../../src/drivers/governor.ts';
 import { makeDrivers } from '../../src/drivers/registry.ts';
-import { NodeProbes } from '../../src/services/node-probes.ts';
-import { LocalFiles } from '../../src/services/remote/local-files.ts';
-import { openRemoteNodes } from '../../src/services/remote/remote.ts';
-import type { RemoteSettings } from '../../src/services/remote/settings.ts';
-import type { RemoteTarget } from '../../src/services/remote/targets.ts';
-import type { SshKeys } from '../../src/services/ssh-keys.ts';
+import { NodeProbes } from '../../src/nodes/node-probes.ts';
+import { LocalFiles } from '../../src/nodes/remote/local-files.ts';
+import { openRemoteNodes, type RemoteSettings } from '../../src/nodes/remote/remote.ts';
+import type { RemoteTarget } from '../../src/nodes/remote/targets.ts';
+import type { SshKeys } from '../../src/nodes/ssh-keys.ts';
 import { filesDriver } from '../drivers/files/index.ts';
 
 /** What a process without a database is told. */

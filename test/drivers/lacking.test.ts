@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chvm } from '../../src/commands/chvm.ts';
+import { chvm, mkvm, rmigrate, rmvm } from '../../src/commands/machines.ts';
 import { clonevm } from '../../src/commands/clonevm.ts';
 import type { Command } from '../../src/commands/command.ts';
-import { mkvm } from '../../src/commands/mkvm.ts';
 import { rbeacon, rbootseq, renergy, reventlog } from '../../src/commands/hardware.ts';
-import { rmigrate } from '../../src/commands/rmigrate.ts';
-import { rmvm } from '../../src/commands/rmvm.ts';
 import { rspconfig } from '../../src/commands/rspconfig.ts';
 import { snapvm } from '../../src/commands/snapvm.ts';
 import { Devices } from '../../src/drivers/devices.ts';

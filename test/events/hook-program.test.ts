@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runProgram } from '../../src/services/hooks/run-program.ts';
+import { runProgram } from '../../src/events/hooks/run-program.ts';
 import { temporaryDirectory } from '../harness/server.ts';
 
 const directory = temporaryDirectory();

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventKinds } from '../../src/core/event-kinds.ts';
 import type { Logger } from '../../src/core/log.ts';
-import { EventHub } from '../../src/services/events/hub.ts';
-import type { Sink } from '../../src/services/events/listener.ts';
-import type { Told } from '../../src/services/events/view.ts';
+import { EventHub } from '../../src/events/hub.ts';
+import type { Sink } from '../../src/events/listener.ts';
+import type { Told } from '../../src/events/view.ts';
 import { memoryStore, testOrigin, type TestStore } from '../harness/store.ts';
 
 const complaints: unknown[] = [];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { View } from '../../src/services/events/view.ts';
+import { View } from '../../src/events/view.ts';
 import { snapshotOf } from '../harness/snapshot.ts';
 
 it('whoever asks for nodes that nobody knows hears of no others', () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canBeTried, worksOutside } from '../../src/commands/command.ts';
-import type { Endpoint } from '../../src/rest/endpoint.ts';
+import type { Endpoint } from '../../src/rest/endpoints/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
 import { errorOf } from '../harness/errors.ts';
 import { exampleRows } from '../harness/example-rows.ts';

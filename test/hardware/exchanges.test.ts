@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Endpoint } from '../../src/rest/endpoint.ts';
+import type { Endpoint } from '../../src/rest/endpoints/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
-import { roots } from '../../src/rest/roots.ts';
+import { roots } from '../../src/rest/endpoints/roots.ts';
 import { exampleRows } from '../harness/example-rows.ts';
 import { mismatch, readExchanges, send } from '../harness/exchanges.ts';
 import { type Rows, resetTo } from '../harness/reset.ts';

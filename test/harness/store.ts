@@ -18,11 +18,11 @@ import type { DispatchServices, Outcome, Request } from '../../src/dispatch/requ
 import { Runs } from '../../src/dispatch/runs.ts';
 import { sealer } from '../../src/objects/accounts.ts';
 import { NodeCatalog } from '../../src/objects/catalog.ts';
-import { Effects, nodeEffects } from '../../src/services/effects.ts';
-import { machineEffects } from '../../src/services/machines/effects.ts';
-import { NodeStatus } from '../../src/services/node-status.ts';
-import { ServiceProcessorTrust } from '../../src/services/service-processor-trust.ts';
-import { SshHostKeys } from '../../src/services/ssh-host-keys.ts';
+import { Effects, nodeEffects } from '../../src/nodes/effects.ts';
+import { machineEffects } from '../../src/machines/effects.ts';
+import { NodeStatus } from '../../src/nodes/node-status.ts';
+import { ServiceProcessorTrust } from '../../src/drivers/bmc/certificate-trust.ts';
+import { SshHostKeys } from '../../src/nodes/ssh-keys.ts';
 
 export const testOrigin: Origin = { user: 'root', client: '127.0.0.1', command: 'test', run: 'run' };
 

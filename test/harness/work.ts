@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { rmSync } from 'node:fs';
 import { Fault } from '../../src/core/errors.ts';
-import type { ProgramOptions, Work } from '../../src/services/long-work/work.ts';
+import type { ProgramOptions, Work } from '../../src/work/messages.ts';
 
 export interface DirectWork extends Work {
   readonly lines: string[];

@@ -1,6 +1,6 @@
-import { familyOf, hostArchitecture, suiteOf } from '../../src/services/images/build/families.ts';
-import type { GenJob, Recipe, Wanted } from '../../src/services/images/build/gen-job.ts';
-import type { PackageSource } from '../../src/services/images/build/package-sources.ts';
+import { familyOf, hostArchitecture, suiteOf } from '../../src/objects/distributions.ts';
+import type { GenJob, Recipe, Wanted } from '../../src/images/build/gen-job.ts';
+import type { PackageSource } from '../../src/images/build/package-sources.ts';
 import { debianMirror } from './debian-mirror.ts';
 
 /** Packages from one place, in one go. */

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newKeyPair } from '../../src/protocols/ssh/keys.ts';
+import { newKeyPair } from '../../src/protocols/ssh/host-keys.ts';
 import { labAddresses } from './addresses.ts';
 import { refuseBound, waitBound } from './bound.ts';
 import { type LabChild, startChild } from './child.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { newKeyPair } from '../../src/protocols/ssh/keys.ts';
+import { newKeyPair } from '../../src/protocols/ssh/host-keys.ts';
 import { labAddresses } from './addresses.ts';
 import { refuseBound, waitBound } from './bound.ts';
 import type { LabChild } from './child.ts';

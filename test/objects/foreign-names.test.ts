@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { claimsOf } from '../../src/objects/claims.ts';
+import { claimsOf, foreignNames } from '../../src/objects/claims.ts';
 import { effectiveReader } from '../../src/objects/effective.ts';
-import { foreignNames } from '../../src/objects/foreign-names.ts';
 import { snapshotOf } from '../harness/snapshot.ts';
 
 const many = 20_000;

@@ -1,5 +1,5 @@
 import { endpoints } from '../../src/rest/endpoints/index.ts';
-import type { Endpoint } from '../../src/rest/endpoint.ts';
+import type { Endpoint } from '../../src/rest/endpoints/endpoint.ts';
 import { tables } from '../../src/database/tables.ts';
 import { objectTypes } from '../../src/objects/types.ts';
 import {

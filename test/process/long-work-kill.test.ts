@@ -65,7 +65,7 @@ test('after a kill everything that long work had started and staged is gone, and
   expect(await server.ok('POST', '/toil/killed', { steps: [{ say: 'done' }] })).toEqual(['done']);
 });
 
-const childProgram = join(import.meta.dirname, '../../src/services/long-work/child.ts');
+const childProgram = join(import.meta.dirname, '../../src/work/child.ts');
 
 test('a stop ends long work at once, and the next muster shows it as interrupted too', async () => {
   server ??= await start();

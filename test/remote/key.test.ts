@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, statSync, writeF
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newKeyPair } from '../../src/protocols/ssh/keys.ts';
+import { newKeyPair } from '../../src/protocols/ssh/host-keys.ts';
 import { runMuster, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { waitBound } from '../lab/bound.ts';
 import { type LabChild, startChild } from '../lab/child.ts';

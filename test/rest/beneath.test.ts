@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { hintBeneath } from '../../src/rest/beneath.ts';
+import { hintBeneath } from '../../src/rest/http/server.ts';
 import { rowsAt } from '../../src/rest/describe/rows.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
-import { musterRoot } from '../../src/rest/roots.ts';
+import { musterRoot } from '../../src/rest/endpoints/roots.ts';
 
 const paths = rowsAt(musterRoot, endpoints).map(({ path }) => path);
 const hint = (url: string): string => hintBeneath(url, '/muster', paths);

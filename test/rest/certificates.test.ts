@@ -5,8 +5,7 @@ import { hostname, networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ensureCertificates, loadCredentials } from '../../src/rest/certificates.ts';
-import { namesInHostsFile } from '../../src/rest/local-names.ts';
+import { ensureCertificates, loadCredentials, namesInHostsFile } from '../../src/rest/http/certificates.ts';
 
 let data: string;
 beforeEach(() => {

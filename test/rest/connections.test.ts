@@ -9,9 +9,9 @@ import { connect, type TLSSocket } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ensureCertificates, loadCredentials } from '../../src/rest/certificates.ts';
-import { Connections } from '../../src/rest/connections.ts';
-import { GuardedResponse } from '../../src/rest/guarded-response.ts';
+import { ensureCertificates, loadCredentials } from '../../src/rest/http/certificates.ts';
+import { Connections } from '../../src/rest/http/connections.ts';
+import { GuardedResponse } from '../../src/rest/http/guarded-response.ts';
 
 describe('limits follow what may be open', () => {
   test.each([

@@ -1,10 +1,10 @@
 import { runInNewContext } from 'node:vm';
 import { type Element, type HTMLButtonElement, type HTMLInputElement, Window } from 'happy-dom';
 import { describe, expect, it } from 'vitest';
-import { docsPage } from '../../src/rest/docs.ts';
-import { exampleCurl } from '../../src/rest/describe/curl.ts';
+import { docsPage } from '../../src/rest/describe/docs.ts';
+import { exampleCurl } from '../../src/rest/describe/html.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
-import { musterRoot } from '../../src/rest/roots.ts';
+import { musterRoot } from '../../src/rest/endpoints/roots.ts';
 
 /** Enough to search in; all of them take long to read. */
 const few = endpoints.filter(({ path }) =>

@@ -6,17 +6,16 @@ import { quoteWord } from '../../src/core/shell-words.ts';
 import { type Cluster, expand } from '../../src/noderange/index.ts';
 import { attributeList } from '../../src/objects/attribute-list.ts';
 import { noArguments, noLine, query } from '../../src/commands/command.ts';
-import { docsPage } from '../../src/rest/docs.ts';
-import { membersOf } from '../../src/rest/describe/body-members.ts';
-import { curlLine, exampleCurl } from '../../src/rest/describe/curl.ts';
+import { docsPage } from '../../src/rest/describe/docs.ts';
+import { membersOf } from '../../src/rest/describe/attribute-schemas.ts';
+import { curlLine, exampleCurl, html } from '../../src/rest/describe/html.ts';
 import { errorsAt } from '../../src/rest/describe/errors.ts';
-import { html } from '../../src/rest/describe/html.ts';
 import { noderangeExamples } from '../../src/rest/describe/docs-basics.ts';
 import { operationId, rowsAt } from '../../src/rest/describe/rows.ts';
-import { type Endpoint, endpoint } from '../../src/rest/endpoint.ts';
+import { type Endpoint, endpoint } from '../../src/rest/endpoints/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
-import { publicPaths } from '../../src/rest/public-paths.ts';
-import { musterRoot, roots } from '../../src/rest/roots.ts';
+import { publicPaths } from '../../src/rest/describe/public-paths.ts';
+import { musterRoot, roots } from '../../src/rest/endpoints/roots.ts';
 
 const escaped = (text: string): string => html`${text}`.text;
 const textOf = (markup: string): string =>

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Endpoint } from '../../src/rest/endpoint.ts';
+import type { Endpoint } from '../../src/rest/endpoints/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
-import { roots } from '../../src/rest/roots.ts';
+import { roots } from '../../src/rest/endpoints/roots.ts';
 import type { CallOptions, Reply } from '../harness/client.ts';
 import { errorOf } from '../harness/errors.ts';
 import { exampleRows } from '../harness/example-rows.ts';

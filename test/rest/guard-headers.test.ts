@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { GuardedResponse } from '../../src/rest/guarded-response.ts';
+import { GuardedResponse } from '../../src/rest/http/guarded-response.ts';
 import type { CallOptions } from '../harness/client.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { manifestFile } from '../../src/services/images/manifest.ts';
+import { manifestFile } from '../../src/images/manifest.ts';
 import { startServer, temporaryDirectory } from '../harness/server.ts';
 import { smallImage } from '../services/images/small-image.ts';
 

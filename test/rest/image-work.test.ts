@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { hostArchitecture } from '../../src/services/images/build/families.ts';
+import { hostArchitecture } from '../../src/objects/distributions.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { smallImage } from '../services/images/small-image.ts';
 

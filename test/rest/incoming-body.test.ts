@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { bodyLimit, IncomingBody } from '../../src/rest/incoming-body.ts';
+import { bodyLimit, IncomingBody } from '../../src/rest/http/incoming-body.ts';
 
 test('a body that nobody took before its client left is not waited for, though all of it was sent', async () => {
   const server = createServer().listen(0, '127.0.0.1');

@@ -3,7 +3,7 @@ import { createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { sendLongBody } from '../../src/rest/send.ts';
+import { sendLongBody } from '../../src/rest/http/send.ts';
 
 const pieces = Array.from({ length: 200 }, (_, i) => Buffer.alloc(65_536, i % 256));
 const server = createServer();

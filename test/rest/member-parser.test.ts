@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseBody } from '../../src/rest/body.ts';
-import { MemberParser, memberLimits } from '../../src/rest/member-parser.ts';
+import { memberLimits, MemberParser, parseBody } from '../../src/rest/http/parse-body.ts';
 
 /** Cuts a text into pieces of the given sizes, over and over. */
 function* pieces(bytes: Buffer, sizes: readonly number[]): Iterable<Buffer> {

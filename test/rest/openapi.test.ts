@@ -3,21 +3,24 @@ import { Check } from 'typebox/schema';
 import { describe, expect, it } from 'vitest';
 import { worksOutside } from '../../src/commands/command.ts';
 import { errorKinds, type ErrorKind } from '../../src/core/errors.ts';
-import { canDryRun, parameterNames, resourceGroups, rowsAt } from '../../src/rest/describe/rows.ts';
-import { pathParameters } from '../../src/rest/describe/parameters.ts';
 import {
+  canDryRun,
   dryRunOnNodesReply,
   dryRunReply,
   errorReply,
   examples,
+  parameterNames,
   replies,
+  resourceGroups,
+  rowsAt,
   streamLine,
-} from '../../src/rest/describe/reply-schemas.ts';
-import type { Endpoint } from '../../src/rest/endpoint.ts';
+} from '../../src/rest/describe/rows.ts';
+import { pathParameters } from '../../src/rest/describe/parameters.ts';
+import type { Endpoint } from '../../src/rest/endpoints/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
-import { openApiDocument } from '../../src/rest/openapi.ts';
-import { publicPaths } from '../../src/rest/public-paths.ts';
-import { roots, statusAt } from '../../src/rest/roots.ts';
+import { openApiDocument } from '../../src/rest/describe/openapi.ts';
+import { publicPaths } from '../../src/rest/describe/public-paths.ts';
+import { roots, statusAt } from '../../src/rest/endpoints/roots.ts';
 import { toilRow } from '../lab/toil/command.ts';
 
 interface Parameter {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bodyText, PacedText, slice } from '../../src/rest/paced-text.ts';
+import { bodyText, PacedText, slice } from '../../src/rest/http/body-writer.ts';
 
 const spend = (milliseconds: number): void => {
   for (const end = performance.now() + milliseconds; performance.now() < end; );

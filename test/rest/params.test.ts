@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { paramsOf } from '../../src/rest/params.ts';
+import { paramsOf } from '../../src/rest/endpoints/images.ts';
 
 const kinds = {
   name: 'text',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Router } from '../../src/rest/router.ts';
+import { Router } from '../../src/rest/http/router.ts';
 
 const router = new Router<string>();
 for (const path of ['/', '/a', '/a/:x', '/a/all', '/a/:x/power', '/a/all/rows/:row', '/b/:y/:z']) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { applicationStatus, monitoredApplications, usualApplications } from '../../src/services/node-applications.ts';
+import { applicationStatus, monitoredApplications, usualApplications } from '../../src/nodes/node-probes.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { AddressGuard } from '../../src/core/address-guard.ts';
-import { usualApplications } from '../../src/services/node-applications.ts';
-import { NodeProbes } from '../../src/services/node-probes.ts';
+import { NodeProbes, usualApplications } from '../../src/nodes/node-probes.ts';
 
 const probes = new NodeProbes(new AddressGuard(undefined));
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NodeStatus, statusTime } from '../../src/services/node-status.ts';
+import { NodeStatus, statusTime } from '../../src/nodes/node-status.ts';
 import { memoryStore } from '../harness/store.ts';
 
 test('whoever flushes waits for what is being written already', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { effectiveReader } from '../../src/objects/effective.ts';
 import { nodeAttribute } from '../../src/objects/node-attributes.ts';
-import { followMove } from '../../src/services/effects.ts';
+import { followMove } from '../../src/nodes/effects.ts';
 import { memoryStore, testOrigin, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ownOrigin } from '../../src/database/changeset.ts';
 import { Draft } from '../../src/database/draft.ts';
-import { endToken } from '../../src/services/boot/tokens.ts';
-import { SshHostKeys } from '../../src/services/ssh-host-keys.ts';
+import { endToken } from '../../src/boot/tokens.ts';
+import { SshHostKeys } from '../../src/nodes/ssh-keys.ts';
 import { anonymousEntries } from '../harness/raw-sqlite.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openSshKeys } from '../../src/services/ssh-keys.ts';
+import { openSshKeys } from '../../src/nodes/ssh-keys.ts';
 import { scratchDirectory } from '../harness/store.ts';
 
 let data: string;

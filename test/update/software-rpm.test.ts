@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findManager } from '../../src/services/update/package-commands.ts';
+import { findManager } from '../../src/nodes/update/software.ts';
 import { errorOf } from '../harness/errors.ts';
 import { makePatternRepository, makeRpmRepository } from '../lab/rpm-packages.ts';
 import { startUpdateWorld, type UpdateWorld } from './world.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { update } from '../../src/rest/endpoints/update.ts';
-import { roots } from '../../src/rest/roots.ts';
+import { update } from '../../src/rest/endpoints/remote.ts';
+import { roots } from '../../src/rest/endpoints/roots.ts';
 import { errorOf } from '../harness/errors.ts';
 import { makeRepository } from '../lab/packages.ts';
 import { startUpdateWorld, type UpdateWorld } from './world.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { placeStockScripts } from '../../src/services/update/stock-scripts.ts';
+import { placeStockScripts } from '../../src/nodes/update/postscripts.ts';
 import { startUpdateWorld, type UpdateWorld } from './world.ts';
 
 let world: UpdateWorld;

@@ -1,6 +1,6 @@
 import type SQLite from 'better-sqlite3';
 import { setImmediate } from 'node:timers/promises';
-import { auditColumns, auditTime } from '../audit-text.ts';
+import { auditColumns, auditTime } from '../audit-queue.ts';
 import type { LogQuery } from '../database.ts';
 import type { Row } from '../tables.ts';
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import { auditColumns } from '../audit-text.ts';
+import { auditColumns } from '../audit-queue.ts';
 import { tableNamed, tables } from '../tables.ts';
 import { auditTable, clientType } from './audit-log.ts';
 import { type AnyDatabase, journalTable, metaTable, ordinalColumn, removedTable, sequenceTable } from './statements.ts';

@@ -1,8 +1,7 @@
 import { Kysely, SqliteDialect } from 'kysely';
 import { Worker } from 'node:worker_threads';
 import type SQLite from 'better-sqlite3';
-import { compileCache } from '../../core/compile-cache.ts';
-import { programFile } from '../../core/home.ts';
+import { compileCache, programFile } from '../../core/home.ts';
 import { inSlices, type Interruptible } from '../../core/slices.ts';
 import {
   groupVolatile,
@@ -27,12 +26,10 @@ import {
 import type { SortedMap } from '../sorted-map.ts';
 import { joinKey, type Row, snapshotTables, tableNamed } from '../tables.ts';
 import { auditBlocks, readAudit } from './audit-log.ts';
-import { openSqlite } from './connection.ts';
-import { DatabaseDamaged, explained } from './failures.ts';
+import { DatabaseDamaged, explained, OpenedFile, openSqlite } from './connection.ts';
 import { JournalReader, journalOrigin } from './journal-reader.ts';
 import { type Sealing, sealSecrets } from './seal-secrets.ts';
 import { loadTable, SharedTexts } from './load.ts';
-import { OpenedFile } from './opened-file.ts';
 import { type AnyDatabase, journalTable, metaTable, sequenceTable, Statements } from './statements.ts';
 import type { Request, Response } from './worker.ts';
 import type { ChangeSetText } from './writer.ts';

@@ -5,8 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Retention } from '../database.ts';
 import type { AuditBlock } from './audit-log.ts';
 import { migrate } from './migrations.ts';
-import { openSqlite } from './connection.ts';
-import { OpenedFile } from './opened-file.ts';
+import { OpenedFile, openSqlite } from './connection.ts';
 import { type AnyDatabase, Statements } from './statements.ts';
 import { type ChangeSetText, Writer } from './writer.ts';
 

@@ -1,9 +1,7 @@
 import { isIP } from 'node:net';
 import type { AddressGuard } from '../../core/address-guard.ts';
 import { Fault } from '../../core/errors.ts';
-import { checkHostAddress } from '../../core/host-address.ts';
-import { formatListen } from '../../core/listen-address.ts';
-import { noProcessorPort, processorPort } from '../../core/processor-port.ts';
+import { checkHostAddress, formatListen, noProcessorPort, processorPort } from '../../core/host-address.ts';
 import type { ServiceProcessor } from '../capabilities.ts';
 import type { DriverNode, DriverTarget } from '../driver.ts';
 

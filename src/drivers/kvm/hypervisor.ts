@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { NamedSlots } from '../../core/slots.ts';
+import { NamedSlots } from '../../core/limiter.ts';
 import {
   type Domain,
   domainState,

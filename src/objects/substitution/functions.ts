@@ -1,4 +1,44 @@
-import { fail, integer, toInteger, toText, type Value } from './values.ts';
+import { fail, integer, toInteger, toText, truth, type Value } from './values.ts';
+
+interface Operation {
+  /** The higher, the tighter it binds; levels 1 and 2 are those of || and &&. */
+  level: number;
+  apply(left: Value, right: Value): Value;
+}
+
+const operations: Record<string, Operation> = {
+  eq: { level: 3, apply: (a, b) => truth(toText(a) === toText(b)) },
+  ne: { level: 3, apply: (a, b) => truth(toText(a) !== toText(b)) },
+  '==': { level: 3, apply: (a, b) => truth(toInteger(a) === toInteger(b)) },
+  '!=': { level: 3, apply: (a, b) => truth(toInteger(a) !== toInteger(b)) },
+  lt: { level: 4, apply: (a, b) => truth(toText(a) < toText(b)) },
+  gt: { level: 4, apply: (a, b) => truth(toText(a) > toText(b)) },
+  le: { level: 4, apply: (a, b) => truth(toText(a) <= toText(b)) },
+  ge: { level: 4, apply: (a, b) => truth(toText(a) >= toText(b)) },
+  '<': { level: 4, apply: (a, b) => truth(toInteger(a) < toInteger(b)) },
+  '>': { level: 4, apply: (a, b) => truth(toInteger(a) > toInteger(b)) },
+  '<=': { level: 4, apply: (a, b) => truth(toInteger(a) <= toInteger(b)) },
+  '>=': { level: 4, apply: (a, b) => truth(toInteger(a) >= toInteger(b)) },
+  '+': { level: 5, apply: (a, b) => integer(toInteger(a) + toInteger(b)) },
+  '-': { level: 5, apply: (a, b) => integer(toInteger(a) - toInteger(b)) },
+  '.': { level: 5, apply: (a, b) => toText(a) + toText(b) },
+  '*': { level: 6, apply: (a, b) => integer(toInteger(a) * toInteger(b)) },
+  '/': { level: 6, apply: (a, b) => quotient(toInteger(a), divisor(b)) },
+  '%': { level: 6, apply: (a, b) => toInteger(a) % divisor(b) },
+};
+
+function divisor(value: Value): number {
+  return toInteger(value) || fail();
+}
+
+/** Taking the remainder off first keeps the division exact for large numbers. */
+function quotient(dividend: number, by: number): number {
+  return (dividend - (dividend % by)) / by;
+}
+
+export function operationOf(text: string): Operation | undefined {
+  return Object.hasOwn(operations, text) ? operations[text] : undefined;
+}
 
 interface ExpressionFunction {
   least: number;
@@ -8,25 +48,25 @@ interface ExpressionFunction {
 
 /** Every function an expression may call. */
 export const functions: Record<string, ExpressionFunction> = {
-  a2idx: { least: 1, most: 1, apply: (args) => letterIndex(text(args, 0)) + 1 },
-  a2zidx: { least: 1, most: 1, apply: (args) => letterIndex(text(args, 0)) },
+  a2idx: { least: 1, most: 1, apply: (args) => letterIndex(textArgument(args, 0)) + 1 },
+  a2zidx: { least: 1, most: 1, apply: (args) => letterIndex(textArgument(args, 0)) },
   dim2idx: { least: 1, most: 99, apply: (args) => dim2idx(args.map(toInteger)) },
-  skip: { least: 2, most: 2, apply: (args) => skip(number(args, 0), text(args, 1)) },
+  skip: { least: 2, most: 2, apply: (args) => skip(number(args, 0), textArgument(args, 1)) },
   ipadd: { least: 5, most: 7, apply: (args) => ipadd(args.map(toInteger)) },
-  mknum: { least: 1, most: 1, apply: (args) => mknum(text(args, 0)) },
-  lc: { least: 1, most: 1, apply: (args) => text(args, 0).toLowerCase() },
-  uc: { least: 1, most: 1, apply: (args) => text(args, 0).toUpperCase() },
-  length: { least: 1, most: 1, apply: (args) => text(args, 0).length },
+  mknum: { least: 1, most: 1, apply: (args) => mknum(textArgument(args, 0)) },
+  lc: { least: 1, most: 1, apply: (args) => textArgument(args, 0).toLowerCase() },
+  uc: { least: 1, most: 1, apply: (args) => textArgument(args, 0).toUpperCase() },
+  length: { least: 1, most: 1, apply: (args) => textArgument(args, 0).length },
   substr: { least: 2, most: 3, apply: substr },
-  index: { least: 2, most: 3, apply: (args) => text(args, 0).indexOf(text(args, 1), number(args, 2)) },
-  sprintf: { least: 1, most: 99, apply: (args) => sprintf(text(args, 0), args.slice(1)) },
-  ord: { least: 1, most: 1, apply: (args) => text(args, 0).codePointAt(0) ?? 0 },
+  index: { least: 2, most: 3, apply: (args) => textArgument(args, 0).indexOf(textArgument(args, 1), number(args, 2)) },
+  sprintf: { least: 1, most: 99, apply: (args) => sprintf(textArgument(args, 0), args.slice(1)) },
+  ord: { least: 1, most: 1, apply: (args) => textArgument(args, 0).codePointAt(0) ?? 0 },
   chr: { least: 1, most: 1, apply: (args) => chr(number(args, 0)) },
   int: { least: 1, most: 1, apply: (args) => number(args, 0) },
   abs: { least: 1, most: 1, apply: (args) => Math.abs(number(args, 0)) },
 };
 
-function text(args: readonly Value[], position: number): string {
+function textArgument(args: readonly Value[], position: number): string {
   return toText(args[position] ?? '');
 }
 
@@ -36,7 +76,7 @@ function number(args: readonly Value[], position: number): number {
 
 /** A negative offset counts from the end; a negative length leaves that many characters off the end. */
 function substr(args: readonly Value[]): string {
-  const whole = text(args, 0);
+  const whole = textArgument(args, 0);
   const offset = number(args, 1);
   const start = offset < 0 ? Math.max(whole.length + offset, 0) : offset;
   if (args.length === 2) return whole.slice(start);

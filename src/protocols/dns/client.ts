@@ -1,8 +1,7 @@
 import { type Ip, ipText } from '../../core/ip.ts';
-import { DnsFault, garbled, isUnmet, rcode, rcodeText, typeCodes } from './codes.ts';
+import { DnsFault, garbled, isUnmet, rcode, rcodeText, readName, typeCodes } from './names.ts';
 import { DnsConnection } from './connection.ts';
 import { type Message, readMessage, type WireRecord } from './message.ts';
-import { readName } from './names.ts';
 import { sign, type TsigKey, verify } from './tsig.ts';
 import { type Batch, queryMessage, type Requirement, requirementMessage } from './update.ts';
 

@@ -1,5 +1,5 @@
 import { createConnection, type Socket } from 'node:net';
-import { DnsFault } from './codes.ts';
+import { DnsFault } from './names.ts';
 
 interface Waiting {
   readonly timer: NodeJS.Timeout;

@@ -1,5 +1,4 @@
-import { garbled } from './codes.ts';
-import { readName } from './names.ts';
+import { garbled, readName } from './names.ts';
 
 export const headerBytes = 12;
 

@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { classAny, DnsFault, garbled, rcode, rcodeText, typeCodes } from './codes.ts';
+import { classAny, DnsFault, garbled, nameBytes, rcode, rcodeText, readName, typeCodes } from './names.ts';
 import type { Message, WireRecord } from './message.ts';
-import { nameBytes, readName } from './names.ts';
 
 /** Signatures of messages by a shared key (RFC 8945). */
 export const tsigAlgorithms = {

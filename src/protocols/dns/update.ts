@@ -1,7 +1,6 @@
 import { type Ip, parseIp } from '../../core/ip.ts';
-import { classIn, classNone, opcodeUpdate, typeCodes } from './codes.ts';
+import { classIn, classNone, opcodeUpdate, typeCodes, writeLabels, writeName } from './names.ts';
 import { headerBytes } from './message.ts';
-import { writeLabels, writeName } from './names.ts';
 
 export type RecordType = 'A' | 'AAAA' | 'PTR' | 'CNAME';
 

@@ -1,5 +1,5 @@
 import type { Fault } from '../../core/errors.ts';
-import { type Abortable, unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { type Abortable, unwatchAbort, watchAbort } from '../../core/waiting.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import {
   cancelled,

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { Fault } from '../../core/errors.ts';
-import { formatListen } from '../../core/listen-address.ts';
+import { formatListen } from '../../core/host-address.ts';
 
 /** A completion code and the data after it. */
 export interface IpmiResponse {

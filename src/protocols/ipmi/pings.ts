@@ -1,4 +1,4 @@
-import { type Abortable, unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { type Abortable, unwatchAbort, watchAbort } from '../../core/waiting.ts';
 import { cancelled } from './faults.ts';
 import { writePing } from './header.ts';
 import type { Sleeper, TimerWheel } from './timer-wheel.ts';

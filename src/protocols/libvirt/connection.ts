@@ -1,7 +1,6 @@
 import type { Duplex } from 'node:stream';
-import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { cancelled, unwatchAbort, watchAbort } from '../../core/waiting.ts';
 import { Fault } from '../../core/errors.ts';
-import { cancelled } from '../../core/waiting.ts';
 import { garbled, LibvirtFault, readRefusal } from './faults.ts';
 import {
   encodeMessage,

@@ -1,9 +1,84 @@
 import { Fault } from '../../core/errors.ts';
-import { parseChallenge } from './challenge.ts';
 import { jsonOf } from './documents.ts';
-import { type BoundedHttp, wholeBody, within } from './http.ts';
+import { type BoundedHttp, BrokenTransfer, type Response, wholeBody, within } from './http.ts';
 import type { Reference } from './reference.ts';
-import { howToLogIn, refusal } from './refusal.ts';
+
+/** What others wrote, for a sentence: short, and without what a terminal would act on. */
+export function shownText(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  const plain = text.replaceAll(/[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, ' ').trim();
+  return plain.length > 200 ? `${plain.slice(0, 200)}...` : plain;
+}
+
+const mostBytes = 64 * 1024;
+
+/** What a registry says instead of giving what was asked for. */
+export async function refusal(response: Response, registry: string, what: string, hasLogin: boolean): Promise<Fault> {
+  const status = response.statusCode;
+  const said = await reason(response);
+  if (status === 401 || status === 403) {
+    const who = hasLogin ? 'this login' : 'strangers';
+    const advice = hasLogin ? 'Check it.' : `If you have a login, ${howToLogIn(registry)}`;
+    return new Fault('denied', `${registry} does not let ${who} read ${what}${said}. ${advice}`);
+  }
+  if (status === 404) return new Fault('invalid', `${registry} has no ${what}${said}.`);
+  const Kind = status === 429 || status >= 500 ? BrokenTransfer : Fault;
+  return new Kind('unavailable', `${registry} answers ${status} for ${what}${said}.`);
+}
+
+const howToLogIn = (registry: string): string =>
+  `give username and password with the request, or keep them by PUT /tables/passwd/rows/key=registry:${registry},username=NAME {"password":"..."}.`;
+
+/** The status says enough where the body says nothing that can be read. */
+async function reason(response: Response): Promise<string> {
+  try {
+    const bytes = await wholeBody(response, mostBytes, 'The answer');
+    const { errors } = JSON.parse(bytes.toString('utf8')) as { errors: { code?: unknown; message?: unknown }[] };
+    const { code, message } = errors[0]!;
+    return ` (${shownText([code, message].filter((each) => typeof each === 'string').join(': '))})`;
+  } catch {
+    return '';
+  }
+}
+
+/** What a 401 asks for. */
+interface Challenge {
+  readonly scheme: 'basic' | 'bearer';
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const longest = 8_192;
+
+/** Reads WWW-Authenticate headers; of several schemes, tokens are preferred. Undefined: none that we know. */
+export function parseChallenge(header: string | string[] | undefined): Challenge | undefined {
+  const found = [header ?? []].flat().flatMap((each) => (each.length > longest ? [] : challengesIn(each)));
+  return found.find(({ scheme }) => scheme === 'bearer') ?? found.find(({ scheme }) => scheme === 'basic');
+}
+
+const word = /[A-Za-z0-9!#$%&'*+.^_`|~-]+/y;
+const assigned = /\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/y;
+
+function challengesIn(header: string): Challenge[] {
+  const found: { scheme: string; parameters: Map<string, string> }[] = [];
+  let at = 0;
+  while (at < header.length) {
+    word.lastIndex = at;
+    const name = word.exec(header)?.[0];
+    if (name === undefined) {
+      at++;
+      continue;
+    }
+    at += name.length;
+    assigned.lastIndex = at;
+    const value = assigned.exec(header);
+    if (!value) found.push({ scheme: name.toLowerCase(), parameters: new Map() });
+    else {
+      at += value[0].length;
+      found.at(-1)?.parameters.set(name.toLowerCase(), value[1]?.replace(/\\(.)/g, '$1') ?? value[2] ?? '');
+    }
+  }
+  return found.filter((each): each is Challenge & typeof each => each.scheme === 'basic' || each.scheme === 'bearer');
+}
 
 export interface Credentials {
   readonly username: string;

@@ -2,8 +2,31 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { openReal } from '../../core/open-real.ts';
-import type { Bag } from './bag.ts';
-import { piecesOf } from './file-pieces.ts';
+import type { Bag } from './image.ts';
+
+const pieceSize = 512 * 1024;
+
+/** A part of a file. The next piece is read while one is used. */
+export async function* piecesOf(
+  file: FileHandle,
+  start: number,
+  size: number,
+  signal: AbortSignal,
+): AsyncIterable<Buffer> {
+  const end = start + size;
+  const readAt = async (at: number): Promise<Buffer> => {
+    const wanted = Math.min(pieceSize, end - at);
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, at);
+    return buffer.subarray(0, bytesRead);
+  };
+  for (let at = start; at < end; ) {
+    signal.throwIfAborted();
+    const piece = await readAt(at);
+    if (piece.length === 0) return;
+    at += piece.length;
+    yield piece;
+  }
+}
 
 /** The files of a directory whose path was resolved. Links in it are not followed. */
 export class DirectoryBag implements Bag {

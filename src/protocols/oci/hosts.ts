@@ -1,7 +1,7 @@
 import { lookup as lookUp, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP } from 'node:net';
 import { Fault } from '../../core/errors.ts';
-import { isInner } from '../../core/inner-addresses.ts';
+import { isInner } from '../../core/address-guard.ts';
 
 /** Bounds where we connect to: an image is asked for by text, and registries send us on to others. */
 export class Hosts {

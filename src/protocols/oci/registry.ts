@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
-import { Authorizer, type Credentials } from './authorizer.ts';
-import { type Blobs, imageIn } from './choose.ts';
-import { digestOf } from './digest.ts';
+import { Authorizer, type Credentials, refusal, shownText } from './authorizer.ts';
+import { acceptedTypes, type Blobs, imageIn, indexTypes, manifestTypes } from './choose.ts';
+import { digestOf, type Reference } from './reference.ts';
 import { type Descriptor, jsonOf, mostDocumentBytes } from './documents.ts';
 import { Hosts } from './hosts.ts';
 import {
@@ -18,11 +18,7 @@ import {
   within,
 } from './http.ts';
 import type { Image, Wanted } from './image.ts';
-import { checkDocument } from './layout.ts';
-import { acceptedTypes, indexTypes, manifestTypes } from './media-types.ts';
-import type { Reference } from './reference.ts';
-import { refusal } from './refusal.ts';
-import { shownText } from './shown-text.ts';
+import { checkDocument } from './archive.ts';
 
 export interface RegistryOptions {
   /** host or host:port of those that the configuration names: they may be on this machine. */

@@ -2,13 +2,11 @@ import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { openReal } from '../../core/open-real.ts';
-import { TarError } from '../tar/entry.ts';
-import { blockSize } from '../tar/header.ts';
+import { blockSize, TarError } from '../tar/header.ts';
 import { TarReader } from '../tar/reader.ts';
-import type { Bag } from './bag.ts';
-import { missing } from './directory-bag.ts';
-import { piecesOf } from './file-pieces.ts';
-import { sniffCompression } from './media-types.ts';
+import type { Bag } from './image.ts';
+import { missing, piecesOf } from './directory-bag.ts';
+import { sniffCompression } from './choose.ts';
 
 interface Place {
   readonly at: number;

@@ -1,5 +1,5 @@
 import type { Client, Dispatcher } from 'undici';
-import { type Abortable, unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { type Abortable, unwatchAbort, watchAbort } from '../../core/waiting.ts';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { abortFault } from './abort.ts';
 import { secondsSince } from './faults.ts';

@@ -3,8 +3,8 @@ import { connect as connectPlainly, isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, DEFAULT_CIPHERS, type SecureContext, type SecureContextOptions } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
-import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
-import type { Pace } from '../../core/pace.ts';
+import { formatListen, type ListenAddress } from '../../core/host-address.ts';
+import type { Pace } from '../../core/slices.ts';
 import { secondsSince, transportFault } from './faults.ts';
 
 /**

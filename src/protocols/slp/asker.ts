@@ -1,11 +1,103 @@
+import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
-import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { limiter } from '../../core/limiter.ts';
-import type { Port } from '../multicast/ports.ts';
+import { unwatchAbort, watchAbort } from '../../core/waiting.ts';
+import type { Port } from '../multicast/outlets.ts';
 import { sleep } from '../sleep.ts';
 import { decodeReply, type Reply, statedLength } from './message.ts';
-import type { Timing } from './timing.ts';
-import type { Xids } from './xids.ts';
+
+type Work = () => Promise<void>;
+
+/** Work in one queue per key: what is slow delays only what waits behind it. Work must not fail. */
+export class Queues {
+  readonly #queues = new Map<string, Work[]>();
+  #whenIdle: (() => void)[] = [];
+
+  add(key: string, work: Work): void {
+    const queue = this.#queues.get(key);
+    if (queue) queue.push(work);
+    else {
+      const begun = [work];
+      this.#queues.set(key, begun);
+      void this.#drain(key, begun);
+    }
+  }
+
+  idle(): Promise<void> {
+    if (this.#queues.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  async #drain(key: string, queue: Work[]): Promise<void> {
+    // The queue grows while this loop runs.
+    for (const work of queue) await work();
+    this.#queues.delete(key);
+    if (this.#queues.size > 0) return;
+    const waiting = this.#whenIdle;
+    this.#whenIdle = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+/** Milliseconds. */
+export interface Timing {
+  /** To listen after the first time all were asked, and after each later one. */
+  readonly firstGap: number;
+  readonly laterGap: number;
+  /** To wait for the answer of one agent to the first, second, ... sending. */
+  readonly timeouts: readonly number[];
+  readonly tcpTimeout: number;
+}
+
+export const defaultTiming: Timing = {
+  firstGap: 500,
+  laterGap: 1_000,
+  timeouts: [400, 800, 1_600],
+  tcpTimeout: 2_000,
+};
+
+const fewestRounds = 3;
+const quietRounds = 2;
+
+/** RFC 2608 6.3: asks until nobody new answers, in two rounds, since one may be a lost packet or a slow device. */
+export class Rounds {
+  readonly #timing: Timing;
+  #rounds = 0;
+  #quiet = 0;
+
+  constructor(timing: Timing) {
+    this.#timing = timing;
+  }
+
+  /** Begins a round; `news` says whether anybody new has answered in the last. The milliseconds to listen, or undefined at the end. */
+  next(news: boolean): number | undefined {
+    this.#quiet = news || this.#rounds === 0 ? 0 : this.#quiet + 1;
+    if (this.#rounds >= fewestRounds && this.#quiet >= quietRounds) return undefined;
+    return this.#rounds++ === 0 ? this.#timing.firstGap : this.#timing.laterGap;
+  }
+}
+
+const count = 0x10000;
+
+/** Transaction numbers, none in use twice. They begin at random, so that a stranger cannot answer unseen questions. */
+export class Xids {
+  readonly #used = new Set<number>([0]);
+  #next = randomInt(1, count);
+
+  /** Undefined: all are in use. */
+  take(): number | undefined {
+    if (this.#used.size >= count) return undefined;
+    while (this.#used.has(this.#next)) this.#next = (this.#next + 1) % count;
+    this.#used.add(this.#next);
+    return this.#next;
+  }
+
+  giveBack(xid: number): void {
+    this.#used.delete(xid);
+    // A late answer must not meet the next question.
+    if (this.#next === xid) this.#next = (xid + 1) % count;
+  }
+}
 
 const mostConnections = 128;
 

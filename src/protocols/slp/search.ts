@@ -1,15 +1,21 @@
 import { isIPv6 } from 'node:net';
 import { Fault } from '../../core/errors.ts';
-import type { Outlet } from '../multicast/outlets.ts';
-import { openPorts, type Port } from '../multicast/ports.ts';
+import { openPorts, type Outlet, type Port } from '../multicast/outlets.ts';
 import { sleep } from '../sleep.ts';
-import { type Agent, Asker } from './asker.ts';
-import { decodeReply, errors, type Reply, statedXid } from './message.ts';
-import { Queues } from './queues.ts';
-import { attributeRequest, directoryType, group4, groups6, serviceRequest, slpPort } from './requests.ts';
+import { type Agent, Asker, defaultTiming, Queues, Rounds, type Timing, Xids } from './asker.ts';
+import {
+  attributeRequest,
+  decodeReply,
+  directoryType,
+  errors,
+  group4,
+  groups6,
+  type Reply,
+  serviceRequest,
+  slpPort,
+  statedXid,
+} from './message.ts';
 import { isUrl, parseAttributes, type SlpService, typeOfService } from './service.ts';
-import { defaultTiming, Rounds, type Timing } from './timing.ts';
-import { Xids } from './xids.ts';
 
 export interface SlpQuestion {
   readonly outlets: readonly Outlet[];

@@ -3,8 +3,7 @@ import { randomInt } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { Fault } from '../../core/errors.ts';
 import { onAbort } from '../../core/waiting.ts';
-import { type Oid, tags } from './ber.ts';
-import { type Binding, decodeResponse, encodeGetBulk, type Response } from './message.ts';
+import { type Binding, decodeResponse, encodeGetBulk, type Oid, type Response, tags } from './message.ts';
 
 export interface SnmpAgent {
   readonly address: string;

@@ -1,6 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import type { Outlet } from '../multicast/outlets.ts';
-import { openPorts } from '../multicast/ports.ts';
+import { openPorts, type Outlet } from '../multicast/outlets.ts';
 import { sleep } from '../sleep.ts';
 
 export interface RedfishAdvert extends Advert {

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import ssh2, { type ClientChannel, type ParsedKey } from 'ssh2';
-import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { unwatchAbort, watchAbort } from '../../core/waiting.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
@@ -8,15 +8,17 @@ import { abortFault, connectTimeoutFault, lostFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
 import { checkCommand } from '../../core/shell-words.ts';
 import { execOn } from './session.ts';
-import { checkTarget, hostAndPort, type Target } from './target.ts';
 import {
+  checkTarget,
   defaultConnectTimeout,
   type ExecOptions,
   type Exit,
+  hostAndPort,
   type OpenOptions,
   type Output,
+  type Target,
   type Transport,
-} from './transport.ts';
+} from './target.ts';
 
 export interface SshClientOptions {
   /** The private key in OpenSSH's format. */

@@ -1,4 +1,4 @@
-import type { Output } from './transport.ts';
+import type { Output } from './target.ts';
 
 /** Room that many share. */
 export interface Room {

@@ -3,8 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Client, ClientChannel } from 'ssh2';
 import { Unreachable } from '../../core/errors.ts';
 import type { Slices } from '../../core/slices.ts';
-import { hostAndPort, portOf, type Target } from './target.ts';
-import { killCommand, killTimeout } from './transport.ts';
+import { hostAndPort, killCommand, killTimeout, portOf, type Target } from './target.ts';
 
 /** Milliseconds a peer has to close its side of an ended connection. */
 const farewell = 1_000;

@@ -1,14 +1,13 @@
 import type { Duplex } from 'node:stream';
 import type { ParsedKey } from 'ssh2';
-import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { unwatchAbort, watchAbort } from '../../core/waiting.ts';
 import { Slices } from '../../core/slices.ts';
 import { connect } from './connect.ts';
 import type { Connection } from './connection.ts';
 import { abortFault, asFault, closedFault, lostFault, throughFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
 import { Jumps } from './jumps.ts';
-import { connectionKey, type Target } from './target.ts';
-import { defaultConnectTimeout, type OpenOptions } from './transport.ts';
+import { connectionKey, defaultConnectTimeout, type OpenOptions, type Target } from './target.ts';
 
 export interface ConnectionsOptions {
   readonly key: ParsedKey;

@@ -1,9 +1,8 @@
 import type { Duplex } from 'node:stream';
-import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { unwatchAbort, watchAbort } from '../../core/waiting.ts';
 import type { Connection } from './connection.ts';
 import { abortFault } from './faults.ts';
-import { connectionKey, type Target } from './target.ts';
-import type { OpenOptions } from './transport.ts';
+import { connectionKey, type OpenOptions, type Target } from './target.ts';
 
 interface Opening {
   readonly opened: Promise<Connection>;

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { CollectedOutput } from './collected.ts';
-import type { Output } from './transport.ts';
+import type { Output } from './target.ts';
 
 type Stream = keyof Output;
 const streams: readonly Stream[] = ['stdout', 'stderr'];

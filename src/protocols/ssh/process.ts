@@ -7,22 +7,35 @@ import { Duplex } from 'node:stream';
 import { Fault } from '../../core/errors.ts';
 import { abortFault, connectTimeoutFault, unstartedFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
-import { controlSocket, joinArguments, logFile, type ProcessSettings, sshArguments } from './process-arguments.ts';
-import { aliasOf, endIn, failureIn, maximumLog } from './process-log.ts';
-import { awaitRun, ownFailure } from './process-run.ts';
-import { checkCommand } from '../../core/shell-words.ts';
-import { checkTarget, hostAndPort, type Target, wayTo } from './target.ts';
 import {
+  aliasOf,
+  awaitRun,
+  controlSocket,
+  endIn,
+  failureIn,
+  joinArguments,
+  logFile,
+  maximumLog,
+  ownFailure,
+  type ProcessSettings,
+  sshArguments,
+} from './process-run.ts';
+import { checkCommand } from '../../core/shell-words.ts';
+import {
+  checkTarget,
   defaultConnectTimeout,
   type ExecOptions,
   type Exit,
+  hostAndPort,
   killCommand,
   killTimeout,
   type OpenOptions,
   type Output,
+  type Target,
   type Transport,
   unknownSignal,
-} from './transport.ts';
+  wayTo,
+} from './target.ts';
 
 interface SshProcessOptions extends ProcessSettings {
   readonly hostKeys: HostKeys;

@@ -1,10 +1,9 @@
 import type { ClientChannel } from 'ssh2';
-import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { unwatchAbort, watchAbort } from '../../core/waiting.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { abortFault, commandTimeoutFault, connectTimeoutFault, lostFault, passingFault } from './faults.ts';
-import { hostAndPort } from './target.ts';
-import { defaultConnectTimeout, type ExecOptions, type Exit, feed, type Output } from './transport.ts';
+import { defaultConnectTimeout, type ExecOptions, type Exit, feed, hostAndPort, type Output } from './target.ts';
 
 /** Runs a command on a connection that was claimed for it, and gives that back. */
 export function execOn(connection: Connection, command: string, output: Output, options: ExecOptions): Promise<Exit> {

@@ -1,6 +1,20 @@
-import { noBytes, type Piece, type TarEntry, TarError, type TarKind } from './entry.ts';
-import { blockSize, type Header, isZero, parseHeader } from './header.ts';
-import { decimalOf, type Extended, joined, nothingExtended, parsePax, seconds } from './pax.ts';
+import {
+  blockSize,
+  decimalOf,
+  type Extended,
+  type Header,
+  isZero,
+  joined,
+  noBytes,
+  nothingExtended,
+  parseHeader,
+  parsePax,
+  type Piece,
+  seconds,
+  type TarEntry,
+  TarError,
+  type TarKind,
+} from './header.ts';
 import { checkCount, checkPieces, MapInData, oldSparse, oldSparseMore, sparseMap } from './sparse.ts';
 
 /** Takes what an archive holds, in its order. */

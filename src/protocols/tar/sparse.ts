@@ -1,6 +1,4 @@
-import { size as sizeAt } from './header.ts';
-import { type Piece, TarError } from './entry.ts';
-import { decimal, decimalOf, type Extended } from './pax.ts';
+import { decimal, decimalOf, type Extended, type Piece, size as sizeAt, TarError } from './header.ts';
 
 /** Each piece costs memory. */
 const mostPieces = 1_000_000;

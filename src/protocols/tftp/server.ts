@@ -1,7 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { agree } from './options.ts';
-import { type ErrorCode, errorPacket, parseRequest, type ReadRequest } from './packets.ts';
+import { agree, type ErrorCode, errorPacket, parseRequest, type ReadRequest } from './packets.ts';
 import { type Source, Transfer } from './transfer.ts';
 
 export type { Source } from './transfer.ts';

@@ -1,6 +1,13 @@
 import type { Socket } from 'node:dgram';
-import { type Agreement, longestRetryDelay } from './options.ts';
-import { dataHeader, errorPacket, optionAcknowledgement, parseReply, writeDataHeader } from './packets.ts';
+import {
+  type Agreement,
+  dataHeader,
+  errorPacket,
+  longestRetryDelay,
+  optionAcknowledgement,
+  parseReply,
+  writeDataHeader,
+} from './packets.ts';
 
 /** Something to send. Reads are made one after another, from the beginning to the end. */
 export interface Source {

@@ -1,10 +1,8 @@
-import type { Root } from '../roots.ts';
-import { baseUrl, curlLine } from './curl.ts';
-import { codeBox, prettyJson } from './docs-endpoint.ts';
-import { errorTable } from './docs-errors.ts';
-import { html, type Html, nothing } from './html.ts';
+import type { Root } from '../endpoints/roots.ts';
+import { baseUrl, curlLine, html, type Html, nothing } from './html.ts';
+import { codeBox, errorTable, prettyJson } from './docs-endpoint.ts';
 import { commonParameters, responseHeaders } from './parameters.ts';
-import { errorReply, examples, replies } from './reply-schemas.ts';
+import { errorReply, examples, replies } from './rows.ts';
 
 interface Basics {
   readonly id: string;

@@ -1,12 +1,44 @@
-import type { Endpoint } from '../endpoint.ts';
-import type { Root } from '../roots.ts';
-import { describedAs, isOpen, membersOf } from './body-members.ts';
-import { exampleCurl } from './curl.ts';
-import { attributesAnchor } from './docs-attributes.ts';
-import { errorTable } from './docs-errors.ts';
-import { type Html, html, nothing } from './html.ts';
-import { replies } from './reply-schemas.ts';
-import { canDryRun, canRespondAsync, operationId } from './rows.ts';
+import { attributeList } from '../../objects/attribute-list.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Root } from '../endpoints/roots.ts';
+import { describedAs, isOpen, membersOf } from './attribute-schemas.ts';
+import { exampleCurl, type Html, html, nothing } from './html.ts';
+import { errorsAt } from './errors.ts';
+import { canDryRun, canRespondAsync, operationId, replies } from './rows.ts';
+
+export const attributesAnchor = (type: string): string => `attributes-${type}`;
+
+/** The types of objects that rows define, and the site. */
+export const describedTypes = (rows: readonly Endpoint[]): string[] => [
+  ...new Set([...rows.flatMap(({ defines }) => defines ?? []), 'site']),
+];
+
+/** What every attribute of a type means. */
+export const attributeTable = (type: string): Html => html`<div class="attributes" id="${attributesAnchor(type)}">
+<h3><a href="#${attributesAnchor(type)}"><code>${type}</code></a></h3>
+<table><thead><tr><th>Attribute</th><th>Meaning</th><th>Type</th><th>Stored in</th><th>Read by</th></tr></thead><tbody>
+${Object.entries(attributeList(type)).map(
+  ([name, { meaning, type: form, stored, readBy }]) =>
+    html`<tr><td><code>${name}</code></td><td>${meaning}</td><td>${form}</td><td>${stored.join(', ')}</td><td>${readBy}</td></tr>\n`,
+)}</tbody></table>
+</div>
+`;
+
+/** The errors of a root; with an endpoint, those a request to it can meet. */
+export const errorTable = (
+  root: Root,
+  endpoint?: Endpoint,
+): Html => html`<table class="numbers"><thead><tr><th>Status</th><th>errorcode</th><th>When</th></tr></thead><tbody>
+${errorLines(root, endpoint)}</tbody></table>`;
+
+function errorLines(root: Root, endpoint: Endpoint | undefined): Html[] {
+  const alike = Object.groupBy(errorsAt(root, endpoint), ({ status, code }) => `${status} ${code}`);
+  return Object.values(alike).map((errors = []) => {
+    const { status, code } = errors[0]!;
+    const sentences = errors.map(({ when }) => when).join(' ');
+    return html`<tr><td>${status}</td><td>${code}</td><td>${sentences}</td></tr>\n`;
+  });
+}
 
 export const methodBadge = (method: string): Html =>
   html`<span class="method ${method.toLowerCase()}">${method}</span>`;

@@ -1,6 +1,6 @@
 import { type ErrorKind, errorKinds } from '../../core/errors.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { type Root, statusAt } from '../roots.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import { type Root, statusAt } from '../endpoints/roots.ts';
 import { canRespondAsync, parameterNames, requiresMembers } from './rows.ts';
 
 interface Meaning {

@@ -1,19 +1,23 @@
 import { worksOutside } from '../../commands/command.ts';
-import type { Endpoint } from '../endpoint.ts';
-import type { PublicPath } from '../public-paths.ts';
-import type { Root } from '../roots.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { PublicPath } from './public-paths.ts';
+import type { Root } from '../endpoints/roots.ts';
 import { attributesKey, definitionKey } from './attribute-schemas.ts';
 import { statusesAt } from './errors.ts';
 import { commonParameters, pathParameters, type responseHeaders } from './parameters.ts';
-import { dryRunOnNodesReply, dryRunReply, examples, replies, streamLine } from './reply-schemas.ts';
 import {
   canDryRun,
+  canRespondAsync,
   carriesAccount,
+  dryRunOnNodesReply,
+  dryRunReply,
   exampleParameters,
+  examples,
   groupOf,
   operationId,
+  replies,
   requiresMembers,
-  canRespondAsync,
+  streamLine,
 } from './rows.ts';
 
 type HeaderName = keyof typeof responseHeaders;

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
 import { canDryRun, canRespondAsync } from './rows.ts';
 
 /** Segments of paths, by name. */

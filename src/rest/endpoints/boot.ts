@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { lsanswers, lsboot, nodeset, nodesetStat, rinstall } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
-import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
+import { type Endpoint, endpoint, type Input, members, nodesOf } from './endpoint.ts';
 
 function givenState({ body }: Input, word: 'state' | 'action' = 'state'): string | undefined {
   const { osimage, [word]: state } = body as { osimage?: string; state?: string; action?: string };

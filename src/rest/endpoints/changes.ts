@@ -3,7 +3,7 @@ import { lschanges, revert } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { rowsListed } from '../../objects/history.ts';
 import { momentForms } from '../../objects/moments.ts';
-import { anyMembers, endpoint, type Endpoint } from '../endpoint.ts';
+import { anyMembers, endpoint, type Endpoint } from './endpoint.ts';
 import { splitList } from './definitions.ts';
 
 const id = Type.Integer({ minimum: 1, description: 'the number of the change, which is the revision it made' });

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { chdef, chdefs, lsdef, lstypes, mkdefs, rmdefs } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Definition } from '../../objects/definition-set.ts';
-import { valueText } from '../definition-body.ts';
-import { anyMembers, endpoint, type Endpoint, type Input, members } from '../endpoint.ts';
+import { valueText } from './definition-body.ts';
+import { anyMembers, endpoint, type Endpoint, type Input, members } from './endpoint.ts';
 import { allResources, splitList } from './definitions.ts';
 
 const texts = Type.Array(Type.String());

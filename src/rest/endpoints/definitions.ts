@@ -2,8 +2,8 @@ import { chdef, lsdef, mkdef, rmdef } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { momentForms } from '../../objects/moments.ts';
 import type { Given } from '../../objects/define.ts';
-import { definitionBody, valueText, modeOf } from '../definition-body.ts';
-import { anyMembers, endpoint, type Endpoint, type Input } from '../endpoint.ts';
+import { definitionBody, valueText, modeOf } from './definition-body.ts';
+import { anyMembers, endpoint, type Endpoint, type Input } from './endpoint.ts';
 
 /** How a kind of object is offered. All kinds are defined, read, changed and removed alike. */
 interface DefinitionRows {

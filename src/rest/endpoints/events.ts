@@ -2,7 +2,7 @@ import { events as listen, metrics, sd } from '../../commands/index.ts';
 import { Type } from 'typebox';
 import { Fault } from '../../core/errors.ts';
 import { type EventKind, eventKinds } from '../../core/event-kinds.ts';
-import { endpoint, type Endpoint } from '../endpoint.ts';
+import { endpoint, type Endpoint } from './endpoint.ts';
 
 const example = [
   'retry: 2000',

@@ -12,7 +12,7 @@ import {
   rvitals,
 } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
-import { valueText } from '../definition-body.ts';
+import { valueText } from './definition-body.ts';
 import {
   anyMembers,
   endpoint,
@@ -22,7 +22,7 @@ import {
   members,
   nodesOf,
   requiredText,
-} from '../endpoint.ts';
+} from './endpoint.ts';
 import { splitList } from './definitions.ts';
 
 const rangeOf = ({ params }: Input): string => params['noderange']!;

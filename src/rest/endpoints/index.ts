@@ -1,26 +1,19 @@
-import { attributes } from './attributes.ts';
-import type { Endpoint } from '../endpoint.ts';
+import { attributes, columns } from './columns.ts';
+import type { Endpoint } from './endpoint.ts';
 import { boot } from './boot.ts';
 import { definitionSets } from './definition-sets.ts';
-import { columns } from './columns.ts';
 import { changes } from './changes.ts';
-import { dhcp } from './dhcp.ts';
-import { discovery } from './discovery.ts';
+import { dhcp, dns, names } from './names.ts';
+import { discovery, services, slp } from './discovery.ts';
 import { discoveryOfTargets, eventRows } from './events.ts';
-import { globalconf } from './globalconf.ts';
+import { globalconf, groups, networks, osimages, policy, templates } from './objects.ts';
 import { hardware } from './hardware.ts';
-import { imageInstance } from './image-instance.ts';
-import { images } from './images.ts';
-import { dns, names } from './names.ts';
+import { imageInstance, images } from './images.ts';
 import { nodes, nodeState } from './nodes.ts';
-import { groups, networks, osimages, policy, templates } from './objects.ts';
-import { remote } from './remote.ts';
+import { remote, update } from './remote.ts';
 import { runs } from './runs.ts';
-import { services, slp } from './services.ts';
-import { dumps } from './dumps.ts';
-import { tables } from './tables.ts';
+import { dumps, tables } from './tables.ts';
 import { tokens } from './tokens.ts';
-import { update } from './update.ts';
 import { vm } from './vm.ts';
 
 /** Every endpoint of the service. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { chdef, lsdef, nodels, nodestat } from '../../commands/index.ts';
-import { endpoint, type Endpoint, type Input, members, nodesOf } from '../endpoint.ts';
+import { endpoint, type Endpoint, type Input, members, nodesOf } from './endpoint.ts';
 import { atMoment, definitionRows } from './definitions.ts';
 
 export const nodes: Endpoint[] = [

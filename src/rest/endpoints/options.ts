@@ -1,8 +1,8 @@
 import { type TProperties, Type } from 'typebox';
 import { type CommandOption, type CommandOptions, memberOf } from '../../core/command-options.ts';
 import { Fault } from '../../core/errors.ts';
-import { valueText } from '../definition-body.ts';
-import { type Input, members } from '../endpoint.ts';
+import { valueText } from './definition-body.ts';
+import { type Input, members } from './endpoint.ts';
 
 /** The body of a row whose command has these options. */
 export const optionMembers = (options: CommandOptions) =>

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { gettoken, lstoken, rmtoken } from '../../commands/index.ts';
-import { endpoint, type Endpoint, members } from '../endpoint.ts';
+import { endpoint, type Endpoint, members } from './endpoint.ts';
 
 const expire = Type.String({ description: 'a time such as 2026-11-16 9:5:0, or never' });
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { chvm, clonevm, mkvm, rmigrate, rmvm, snapvm } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { machineOptions } from '../../core/machine-options.ts';
-import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
+import { type Endpoint, endpoint, type Input, members, nodesOf } from './endpoint.ts';
 import { optionMembers, optionsIn } from './options.ts';
 
 const { mkvm: making, chvm: changing, rmvm: removing, clonevm: cloning, rmigrate: moving } = machineOptions;

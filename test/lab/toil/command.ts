@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import { long } from '../../../src/commands/long.ts';
 import { Fault } from '../../../src/core/errors.ts';
-import { endpoint } from '../../../src/rest/endpoint.ts';
+import { endpoint } from '../../../src/rest/endpoints/endpoint.ts';
 import { endpoints } from '../../../src/rest/endpoints/index.ts';
 import type { Made, Step } from './work.ts';
 

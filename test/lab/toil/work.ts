@@ -3,7 +3,7 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ErrorKind, Fault } from '../../../src/core/errors.ts';
-import type { ProgramOptions, Work } from '../../../src/services/long-work/work.ts';
+import type { ProgramOptions, Work } from '../../../src/work/messages.ts';
 
 export type Step =
   | { readonly tell: string }

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compilePattern } from '../../../src/core/patterns.ts';
-import { translate } from '../../../src/objects/substitution/perl.ts';
-import { compileSimple } from '../../../src/objects/substitution/simple.ts';
+import { compileSimple, translate } from '../../../src/objects/substitution/simple.ts';
 
 test.each([
   [String.raw`node(\d+)`, true],

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { Endpoint } from '../../../src/rest/endpoint.ts';
+import type { Endpoint } from '../../../src/rest/endpoints/endpoint.ts';
 import { groupNameOf, type Known, nodeNameOf } from './pieces.ts';
 import { type Content, none } from './request.ts';
 import { type Attributes, attributesOf, lineOf, mentionedIn } from './values.ts';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { Endpoint } from '../../../src/rest/endpoint.ts';
+import type { Endpoint } from '../../../src/rest/endpoints/endpoint.ts';
 import { type Known, someNodes } from './pieces.ts';
 import type { Content, Request } from './request.ts';
 

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../src/rest/endpoint.ts';
+import type { Endpoint } from '../../../src/rest/endpoints/endpoint.ts';
 import type { Need } from './refusals.ts';
 import type { Asked } from './rules.ts';
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { Endpoint } from '../../../src/rest/endpoint.ts';
+import type { Endpoint } from '../../../src/rest/endpoints/endpoint.ts';
 import { endpoints } from '../../../src/rest/endpoints/index.ts';
 import { contentOf } from './contents.ts';
 import { type Known, segmentOf } from './pieces.ts';

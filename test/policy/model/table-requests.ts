@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { nodeTables, tables } from '../../../src/database/tables.ts';
-import type { Endpoint } from '../../../src/rest/endpoint.ts';
+import type { Endpoint } from '../../../src/rest/endpoints/endpoint.ts';
 import { columnList, keysFor, type Known, someNodes } from './pieces.ts';
 import { type Content, fill, type Request } from './request.ts';
 import { type Attributes, attributesOf, mentionedIn, words } from './values.ts';

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readSoa, recordTexts } from '../../../src/protocols/dns/client.ts';
-import { DnsFault } from '../../../src/protocols/dns/codes.ts';
+import { DnsFault, isHostName, nameBytes, readName } from '../../../src/protocols/dns/names.ts';
 import { readMessage } from '../../../src/protocols/dns/message.ts';
-import { isHostName, nameBytes, readName } from '../../../src/protocols/dns/names.ts';
 import { sign, type TsigKey, verify } from '../../../src/protocols/dns/tsig.ts';
 import { queryMessage, requirementMessage, updateMessage } from '../../../src/protocols/dns/update.ts';
 

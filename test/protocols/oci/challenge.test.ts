@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseChallenge } from '../../../src/protocols/oci/challenge.ts';
+import { parseChallenge } from '../../../src/protocols/oci/authorizer.ts';
 
 const read = (header: string | string[] | undefined) => {
   const found = parseChallenge(header);

@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { AddressGuard } from '../../../src/core/address-guard.ts';
 import { PortProbe } from '../../../src/protocols/probe/ports.ts';
-import { usualApplications } from '../../../src/services/node-applications.ts';
-import { NodeProbes } from '../../../src/services/node-probes.ts';
+import { NodeProbes, usualApplications } from '../../../src/nodes/node-probes.ts';
 
 const ip = (...args: string[]): void => void execFileSync('ip', args);
 ip('link', 'set', 'lo', 'up');

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Queues } from '../../../src/protocols/slp/queues.ts';
-import { groups6, typeHash } from '../../../src/protocols/slp/requests.ts';
-import { defaultTiming, Rounds } from '../../../src/protocols/slp/timing.ts';
-import { Xids } from '../../../src/protocols/slp/xids.ts';
+import { defaultTiming, Queues, Rounds, Xids } from '../../../src/protocols/slp/asker.ts';
+import { groups6, typeHash } from '../../../src/protocols/slp/message.ts';
 
 /** The milliseconds of the rounds, if each brings news or not as told. */
 function rounds(...news: boolean[]): (number | undefined)[] {

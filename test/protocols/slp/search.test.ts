@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket as Connection } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
 import { findServices } from '../../../src/protocols/slp/search.ts';
-import type { Timing } from '../../../src/protocols/slp/timing.ts';
+import type { Timing } from '../../../src/protocols/slp/asker.ts';
 import {
   agentAdvert,
   attributeReply,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeReply } from '../../../src/protocols/slp/message.ts';
-import { attributeRequest, serviceRequest } from '../../../src/protocols/slp/requests.ts';
+import { attributeRequest, decodeReply, serviceRequest } from '../../../src/protocols/slp/message.ts';
 
 /** Bytes in hexadecimal, and text between apostrophes. */
 const bytes = (text: string): Buffer =>

@@ -6,13 +6,14 @@ import {
   BerReader,
   decodeInteger,
   decodeOid,
+  decodeResponse,
+  encodeGetBulk,
   encodeInteger,
   encodeOid,
   tags,
-} from '../../../src/protocols/snmp/ber.ts';
-import { decodeResponse, encodeGetBulk } from '../../../src/protocols/snmp/message.ts';
+} from '../../../src/protocols/snmp/message.ts';
 import { walk } from '../../../src/protocols/snmp/walk.ts';
-import { readForwarding } from '../../../src/services/boot/discovery/switches.ts';
+import { readForwarding } from '../../../src/boot/discovery/switches.ts';
 import { type SnmpLab, startSwitch } from '../../lab/snmp.ts';
 
 describe('the encoding', () => {

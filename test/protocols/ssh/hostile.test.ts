@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import ssh2 from 'ssh2';
 import { afterEach, expect, it } from 'vitest';
 import { SshClient } from '../../../src/protocols/ssh/client.ts';
-import { newKeyPair } from '../../../src/protocols/ssh/keys.ts';
+import { newKeyPair } from '../../../src/protocols/ssh/host-keys.ts';
 import { complaint, memoryHostKeys, run } from './world.ts';
 
 let server: Server | undefined;

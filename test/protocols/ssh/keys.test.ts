@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { newKeyPair, publicKeyOf } from '../../../src/protocols/ssh/keys.ts';
+import { newKeyPair, publicKeyOf } from '../../../src/protocols/ssh/host-keys.ts';
 
 it('makes key pairs that belong together, with comments of all lengths', () => {
   for (let length = 1; length < 400; length++) {

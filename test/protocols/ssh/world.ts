@@ -1,8 +1,7 @@
 import { SshClient, type SshClientOptions } from '../../../src/protocols/ssh/client.ts';
 import { CollectedOutput } from '../../../src/protocols/ssh/collected.ts';
 import type { HostKeys } from '../../../src/protocols/ssh/host-keys.ts';
-import type { Target } from '../../../src/protocols/ssh/target.ts';
-import type { ExecOptions, Transport } from '../../../src/protocols/ssh/transport.ts';
+import type { ExecOptions, Target, Transport } from '../../../src/protocols/ssh/target.ts';
 import type { SshLab } from '../../lab/ssh.ts';
 
 export interface MemoryHostKeys extends HostKeys {

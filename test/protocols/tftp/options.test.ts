@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { agree } from '../../../src/protocols/tftp/options.ts';
+import { agree } from '../../../src/protocols/tftp/packets.ts';
 
 const agreed = (options: Record<string, string>, family: 4 | 6 = 4) => {
   const { accepted, ...rest } = agree(new Map(Object.entries(options)), 5_000, family);

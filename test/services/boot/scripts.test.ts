@@ -8,7 +8,7 @@ import {
   type BootMethod,
   ipv4Number,
   type Load,
-} from '../../../src/services/boot/scripts/reference.ts';
+} from '../../../src/boot/scripts/reference.ts';
 
 interface Case {
   readonly method: BootMethod;

@@ -2,12 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { atOnce } from '../../../src/core/slices.ts';
 import { Draft } from '../../../src/database/draft.ts';
 import { effectiveReader } from '../../../src/objects/effective.ts';
-import {
-  parseBootStates,
-  planBootStates,
-  shownBootState,
-  statesOnDiscovery,
-} from '../../../src/services/boot/states.ts';
+import { parseBootStates, planBootStates, shownBootState, statesOnDiscovery } from '../../../src/boot/states.ts';
 import { memoryStore, testOrigin, type TestStore } from '../../harness/store.ts';
 
 let cluster: TestStore;

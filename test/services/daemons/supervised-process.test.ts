@@ -6,8 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { spawn } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../../src/core/log.ts';
-import { type Daemon, type DaemonSpec, makeDaemon } from '../../../src/services/daemons/daemon.ts';
-import { isAlive, parseMark, readMark } from '../../../src/services/daemons/process-mark.ts';
+import { type Daemon, type DaemonSpec, makeDaemon } from '../../../src/names/daemons/daemon.ts';
+import { isAlive, parseMark, readMark } from '../../../src/names/daemons/supervised-process.ts';
 
 let directory: string;
 let socket: string;

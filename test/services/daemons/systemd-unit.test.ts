@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '../../../src/core/log.ts';
-import { type Daemon, makeDaemon } from '../../../src/services/daemons/daemon.ts';
+import { type Daemon, makeDaemon } from '../../../src/names/daemons/daemon.ts';
 
 const path = process.env['PATH'];
 let directory: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parsePrefix } from '../../../src/core/ip.ts';
-import { parseRanges, rangeText } from '../../../src/services/dhcp/address-ranges.ts';
+import { parseRanges, rangeText } from '../../../src/names/dhcp/subnets.ts';
 
 const read = (text: string, network: string): string[] | string => {
   const ranges = parseRanges(text, parsePrefix(network)!);

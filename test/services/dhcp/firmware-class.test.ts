@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { contains, parseIp, parsePrefix } from '../../../src/core/ip.ts';
-import { firmwareClass, relayIsWithin } from '../../../src/services/dhcp/firmware-class.ts';
+import { firmwareClass, relayIsWithin } from '../../../src/names/dhcp/boot-classes.ts';
 
 /** Does with an address what Kea does with the comparisons. */
 function holds(test: string, address: string): boolean {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { installedHooks } from '../../../src/services/dhcp/kea-files.ts';
+import { installedHooks } from '../../../src/names/dhcp/kea-files.ts';
 
 it.each<[present: string[], database: boolean, expected: string[]]>([
   [['libdhcp_lease_cmds.so', 'libdhcp_stat_cmds.so'], false, ['libdhcp_lease_cmds.so']],

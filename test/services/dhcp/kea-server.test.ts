@@ -2,11 +2,11 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Daemon } from '../../../src/services/daemons/daemon.ts';
-import { type Base, readDocument } from '../../../src/services/dhcp/document.ts';
-import { ownFiles, type KeaFiles, systemFiles } from '../../../src/services/dhcp/kea-files.ts';
-import { KeaServer } from '../../../src/services/dhcp/kea-server.ts';
-import type { Reservation } from '../../../src/services/dhcp/reservations.ts';
+import type { Daemon } from '../../../src/names/daemons/daemon.ts';
+import { type Base, readDocument } from '../../../src/names/dhcp/document.ts';
+import { ownFiles, type KeaFiles, systemFiles } from '../../../src/names/dhcp/kea-files.ts';
+import { KeaServer } from '../../../src/names/dhcp/kea-server.ts';
+import type { Reservation } from '../../../src/names/dhcp/reservations.ts';
 import { listenAsKea } from '../../lab/kea-socket.ts';
 
 const example = '// The distribution’s.\n{ "Dhcp4": {} }\n';

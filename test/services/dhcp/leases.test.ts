@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { fileLeases, parseLeases } from '../../../src/services/dhcp/leases.ts';
+import { fileLeases, parseLeases } from '../../../src/names/dhcp/leases.ts';
 
 const header4 =
   'address,hwaddr,client_id,valid_lifetime,expire,subnet_id,fqdn_fwd,fqdn_rev,hostname,state,user_context';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ipText, parsePrefix } from '../../../src/core/ip.ts';
-import { parseRanges } from '../../../src/services/dhcp/address-ranges.ts';
-import { type ServedSubnet, sortedSubnets } from '../../../src/services/dhcp/document.ts';
-import { planReservations } from '../../../src/services/dhcp/plan-reservations.ts';
-import { isOneMachine, normalMac } from '../../../src/services/dhcp/reservations.ts';
+import { parseRanges } from '../../../src/names/dhcp/subnets.ts';
+import { type ServedSubnet, sortedSubnets } from '../../../src/names/dhcp/document.ts';
+import { planReservations } from '../../../src/names/dhcp/plan-reservations.ts';
+import { isOneMachine, normalMac } from '../../../src/names/dhcp/reservations.ts';
 import { memoryStore, type TestStore } from '../../harness/store.ts';
 import { machineWith, node, type Rows } from './setting.ts';
 

@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseIp } from '../../../src/core/ip.ts';
-import {
-  difference,
-  type Reservation,
-  ReservationSet,
-  reservationsOf,
-} from '../../../src/services/dhcp/reservations.ts';
+import { difference, type Reservation, ReservationSet, reservationsOf } from '../../../src/names/dhcp/reservations.ts';
 import { memoryStore, type TestStore } from '../../harness/store.ts';
 
 const one = (node: string, mac: string, ip: string | undefined, hostname = node): Reservation => ({

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import type { Row } from '../../../src/database/tables.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { parseIp } from '../../../src/core/ip.ts';
-import type { Dhcp } from '../../../src/services/dhcp/dhcp.ts';
-import type { Machine } from '../../../src/services/dhcp/machine.ts';
-import { openDhcp } from '../../../src/services/dhcp/open-dhcp.ts';
-import type { DhcpSettings } from '../../../src/services/dhcp/settings.ts';
+import type { Dhcp } from '../../../src/names/dhcp/dhcp.ts';
+import type { Machine } from '../../../src/names/local-networks.ts';
+import { type DhcpSettings, openDhcp } from '../../../src/names/dhcp/open-dhcp.ts';
 import { memoryStore, testOrigin, type TestStore } from '../../harness/store.ts';
 
 export const usualSettings: DhcpSettings = {

@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Row } from '../../../src/database/tables.ts';
-import { ipText, prefixText } from '../../../src/core/ip.ts';
-import { rangeText } from '../../../src/services/dhcp/address-ranges.ts';
-import { subnetIds } from '../../../src/services/dhcp/subnet-ids.ts';
-import { planSubnets } from '../../../src/services/dhcp/subnets.ts';
-import { parsePrefix } from '../../../src/core/ip.ts';
+import { ipText, parsePrefix, prefixText } from '../../../src/core/ip.ts';
+import { planSubnets, rangeText, subnetIds } from '../../../src/names/dhcp/subnets.ts';
 import { Draft } from '../../../src/database/draft.ts';
 import { memoryStore, testOrigin, type TestStore } from '../../harness/store.ts';
 import { machineWith, type Rows } from './setting.ts';

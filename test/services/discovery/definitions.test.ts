@@ -2,12 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Snapshot } from '../../../src/database/snapshot.ts';
 import { parseAttributes } from '../../../src/protocols/slp/service.ts';
-import { advertisedDevice, announcedDevice, type Device } from '../../../src/services/discovery/device.ts';
-import { neighbours } from '../../../src/services/discovery/discovery.ts';
-import { foldDevices } from '../../../src/services/discovery/fold.ts';
-import { kindOfService } from '../../../src/services/discovery/kinds.ts';
-import { KnownNodes } from '../../../src/services/discovery/known-nodes.ts';
-import { definitionsOf } from '../../../src/services/discovery/rows.ts';
+import { advertisedDevice, announcedDevice, type Device, kindOfService } from '../../../src/nodes/discovery/device.ts';
+import { foldDevices, neighbours } from '../../../src/nodes/discovery/discovery.ts';
+import { definitionsOf, KnownNodes } from '../../../src/nodes/discovery/rows.ts';
 import { snapshotOf } from '../../harness/snapshot.ts';
 
 const hardware = 'service:management-hardware.IBM';

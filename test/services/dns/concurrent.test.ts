@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Ledger } from '../../../src/services/dns/ledger.ts';
+import { Ledger } from '../../../src/names/ledger.ts';
 import { Site } from './site.ts';
 
 let site: Site;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { provideKey } from '../../../src/services/dns/layout.ts';
+import { provideKey } from '../../../src/names/dns/layout.ts';
 
 const named = { name: 'named', uid: 65_533, gid: 65_533 };
 

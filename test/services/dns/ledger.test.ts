@@ -2,9 +2,9 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RefusedNodes } from '../../../src/objects/refused-nodes.ts';
-import { type DnsRecord, keyed, Ledger } from '../../../src/services/dns/ledger.ts';
-import { type Change, checkTogether, countTogether, planUpdate } from '../../../src/services/dns/update-plan.ts';
+import { RefusedNodes } from '../../../src/objects/select.ts';
+import { type DnsRecord, keyed, Ledger } from '../../../src/names/ledger.ts';
+import { type Change, checkTogether, countTogether, planUpdate } from '../../../src/names/dns/update-plan.ts';
 
 let directory: string;
 let file: string;

@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { layoutOf } from '../../../src/services/dns/layout.ts';
-import type { DnsSettings } from '../../../src/services/dns/settings.ts';
+import { type DnsSettings, layoutOf } from '../../../src/names/dns/layout.ts';
 import { temporaryDirectory } from '../../harness/server.ts';
 import { Site } from './site.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { renderZone } from '../../../src/services/dns/zone-file.ts';
+import { renderZone } from '../../../src/names/dns/zone-file.ts';
 
 it('lets nobody remember for long that a name is not there, so that a new node is found soon', () => {
   const address = { name: 'mn.a.b', type: 'A', data: '10.0.0.1' } as const;

@@ -6,9 +6,9 @@ import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
 import { parseIp, parsePrefix } from '../../../src/core/ip.ts';
-import type { DnsRecord } from '../../../src/services/dns/ledger.ts';
-import { isLater, nextSerial, renderZone } from '../../../src/services/dns/zone-file.ts';
-import { recordsOfHost, reverseZones, zoneOf, zonesOf } from '../../../src/services/dns/zones.ts';
+import type { DnsRecord } from '../../../src/names/ledger.ts';
+import { isLater, nextSerial, renderZone } from '../../../src/names/dns/zone-file.ts';
+import { recordsOfHost, reverseZones, zoneOf, zonesOf } from '../../../src/names/dns/zones.ts';
 import { snapshotOf } from '../../harness/snapshot.ts';
 
 describe('reverse zones of a network', () => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { HookQueue, type QueueLimits, usualLimits } from '../../../src/services/hooks/hook-queue.ts';
+import { HookQueue, type QueueLimits, usualLimits } from '../../../src/events/hooks/hook-queue.ts';
 
 const queues: HookQueue[] = [];
 afterEach(() => {

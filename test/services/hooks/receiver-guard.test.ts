@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { ReceiverGuard } from '../../../src/services/hooks/receiver-guard.ts';
-import { push } from '../../../src/services/hooks/push.ts';
+import { push, ReceiverGuard } from '../../../src/events/hooks/push.ts';
 
 const sending = (url: string, guard: ReceiverGuard): Promise<void> =>
   // What is refused is refused before the promise is there, or by it.

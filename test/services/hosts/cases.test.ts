@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Row } from '../../../src/database/tables.ts';
-import { Hosts, type HostsOptions } from '../../../src/services/hosts/hosts.ts';
+import { Hosts, type HostsOptions } from '../../../src/names/hosts/hosts.ts';
 import cases from '../../data/makehosts-cases.json' with { type: 'json' };
 import { snapshotOf } from '../../harness/snapshot.ts';
 

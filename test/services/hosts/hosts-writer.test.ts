@@ -20,8 +20,8 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tryLock } from '../../../src/core/file-lock.ts';
-import { type HostLine, readHosts } from '../../../src/services/hosts/hosts-file.ts';
-import { HostsWriter } from '../../../src/services/hosts/hosts-writer.ts';
+import { type HostLine, readHosts } from '../../../src/names/hosts/hosts-file.ts';
+import { HostsWriter } from '../../../src/names/hosts/hosts-writer.ts';
 
 const isRoot = process.getuid!() === 0;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Hosts } from '../../../src/services/hosts/hosts.ts';
+import { Hosts } from '../../../src/names/hosts/hosts.ts';
 import { snapshotOf } from '../../harness/snapshot.ts';
 
 let directory: string;

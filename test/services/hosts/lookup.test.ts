@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parseIp } from '../../../src/core/ip.ts';
-import { makeResolve } from '../../../src/services/hosts/hosts-file.ts';
+import { makeResolve } from '../../../src/names/hosts/hosts-file.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());

@@ -3,11 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
 import { parseIp } from '../../../src/core/ip.ts';
 import type { HostEntry } from '../../../src/objects/host-names.ts';
-import { parseHosts } from '../../../src/services/hosts/hosts-file.ts';
-import { formatLine } from '../../../src/services/hosts/line-format.ts';
-import { mergeHosts, removeHosts } from '../../../src/services/hosts/merge.ts';
-import { isOwnLine } from '../../../src/services/hosts/own-lines.ts';
-import type { ManagementNode } from '../../../src/objects/management-node.ts';
+import { parseHosts } from '../../../src/names/hosts/hosts-file.ts';
+import { formatLine, isOwnLine } from '../../../src/names/hosts/own-lines.ts';
+import { mergeHosts, removeHosts } from '../../../src/names/hosts/merge.ts';
+import type { ManagementNode } from '../../../src/objects/networks.ts';
 
 const entry = (address: string, short: string, ...others: string[]): HostEntry => ({
   node: short.split('-')[0]!,

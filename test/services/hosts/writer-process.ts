@@ -1,4 +1,4 @@
-import { HostsWriter } from '../../../src/services/hosts/hosts-writer.ts';
+import { HostsWriter } from '../../../src/names/hosts/hosts-writer.ts';
 
 /** Adds lines `10.9.0.1 NAME-0`, `10.9.0.1 NAME-1` ... one by one, each padded with a comment, and tells of each. */
 const [path = '', name = '', count = '', padding = '0'] = process.argv.slice(2);

@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { tarEnd, tarHeader, tarPadding } from '../../../src/protocols/tar/write.ts';
-import { type ExportJob, work as exportImage } from '../../../src/services/images/bundles/export.ts';
-import { type ImportJob, work as importImage } from '../../../src/services/images/bundles/import.ts';
-import { readManifest } from '../../../src/services/images/manifest.ts';
-import { work as pack } from '../../../src/services/images/pack/pack.ts';
+import { type ExportJob, work as exportImage } from '../../../src/images/bundles/export.ts';
+import { type ImportJob, work as importImage } from '../../../src/images/bundles/import.ts';
+import { readManifest } from '../../../src/images/manifest.ts';
+import { work as pack } from '../../../src/images/pack/pack.ts';
 import { directWork } from '../../harness/work.ts';
 import { during, listing, packJob, refusal, smallImage, temporary } from './small-image.ts';
 

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { asText, fingerprintOf, hashFile } from '../../../src/services/images/build/fingerprint.ts';
-import type { Recipe } from '../../../src/services/images/build/gen-job.ts';
-import { ramdiskScripts } from '../../../src/services/images/build/ramdisk-scripts.ts';
+import { asText, fingerprintOf, hashFile } from '../../../src/images/build/fingerprint.ts';
+import type { Recipe } from '../../../src/images/build/gen-job.ts';
+import { ramdiskScripts } from '../../../src/images/build/ramdisk-tools.ts';
 import { directWork } from '../../harness/work.ts';
 import { refusal, temporary } from './small-image.ts';
 

@@ -1,16 +1,24 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { work as gen } from '../../../src/services/images/build/gen.ts';
-import type { GenJob, Recipe, Wanted } from '../../../src/services/images/build/gen-job.ts';
-import { hashFile } from '../../../src/services/images/build/fingerprint.ts';
-import { work as run } from '../../../src/services/images/build/run.ts';
-import { readManifest } from '../../../src/services/images/manifest.ts';
-import { work as remove } from '../../../src/services/images/removal.ts';
+import { work as gen } from '../../../src/images/build/gen.ts';
+import type { GenJob, Recipe, Wanted } from '../../../src/images/build/gen-job.ts';
+import { hashFile } from '../../../src/images/build/fingerprint.ts';
+import { work as run } from '../../../src/images/build/run.ts';
+import { readManifest } from '../../../src/images/manifest.ts';
+import { work as remove } from '../../../src/images/removal.ts';
 import { directWork } from '../../harness/work.ts';
 import { genJob, packagesFrom } from '../../lab/gen-job.ts';
 import { makeRpmDistribution } from './rpm-distribution.ts';

@@ -12,9 +12,9 @@ import {
 import { join } from 'node:path';
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { hostArchitecture } from '../../../src/services/images/build/families.ts';
-import { makeInitramfs } from '../../../src/services/images/build/initramfs.ts';
-import { kernelIn } from '../../../src/services/images/build/kernel.ts';
+import { hostArchitecture } from '../../../src/objects/distributions.ts';
+import { makeInitramfs } from '../../../src/images/build/initramfs.ts';
+import { kernelIn } from '../../../src/images/build/kernel.ts';
 import { during, refusal, temporary } from './small-image.ts';
 
 const drivers = { osarch: hostArchitecture(), netdrivers: [], drivers: [] };

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { Worker } from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
-import { compileCache } from '../../../src/core/compile-cache.ts';
+import { compileCache } from '../../../src/core/home.ts';
 import { during } from './small-image.ts';
 import { contents, inMemory, removeStagings, type Step, steps, workOf } from './steps.ts';
 

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { PackJob } from '../../../src/services/images/pack/pack-job.ts';
-import { work as pack } from '../../../src/services/images/pack/pack.ts';
+import type { PackJob } from '../../../src/images/pack/pack-job.ts';
+import { work as pack } from '../../../src/images/pack/pack.ts';
 import { during, packJob, refusal, smallImage } from './small-image.ts';
 
 const names = ({ directory }: PackJob): string[] =>

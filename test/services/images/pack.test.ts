@@ -12,10 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { exclude, readExclusions } from '../../../src/services/images/pack/exclusions.ts';
-import { readManifest } from '../../../src/services/images/manifest.ts';
-import { work as pack } from '../../../src/services/images/pack/pack.ts';
-import { work as rollback } from '../../../src/services/images/pack/rollback.ts';
+import { exclude, readExclusions } from '../../../src/images/pack/exclusions.ts';
+import { readManifest } from '../../../src/images/manifest.ts';
+import { work as pack } from '../../../src/images/pack/pack.ts';
+import { work as rollback } from '../../../src/images/pack/rollback.ts';
 import { directWork } from '../../harness/work.ts';
 import { during, listing, packJob, refusal, smallImage, temporary } from './small-image.ts';
 

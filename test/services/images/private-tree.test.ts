@@ -16,12 +16,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hostArchitecture } from '../../../src/services/images/build/families.ts';
-import { work as run } from '../../../src/services/images/build/run.ts';
-import type { PullJob } from '../../../src/services/images/containers/pull-job.ts';
-import { work as pull } from '../../../src/services/images/containers/pull.ts';
-import { manifestFile } from '../../../src/services/images/manifest.ts';
-import { work as pack } from '../../../src/services/images/pack/pack.ts';
+import { hostArchitecture } from '../../../src/objects/distributions.ts';
+import { work as run } from '../../../src/images/build/run.ts';
+import type { PullJob } from '../../../src/images/containers/pull-job.ts';
+import { work as pull } from '../../../src/images/containers/pull.ts';
+import { manifestFile } from '../../../src/images/manifest.ts';
+import { work as pack } from '../../../src/images/pack/pack.ts';
 import { directWork } from '../../harness/work.ts';
 import { writeLayout } from '../../lab/oci/layout.ts';
 import { directory as directoryEntry, file } from '../../lab/oci/tar.ts';

@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
-import type { PackJob } from '../../../src/services/images/pack/pack-job.ts';
-import { writeManifest } from '../../../src/services/images/manifest.ts';
+import type { PackJob } from '../../../src/images/pack/pack-job.ts';
+import { writeManifest } from '../../../src/images/manifest.ts';
 import { directWork, type DirectWork } from '../../harness/work.ts';
 
 /** A directory that is gone after the test. */

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { hostArchitecture } from '../../../src/services/images/build/families.ts';
-import { hashOf } from '../../../src/services/images/build/fingerprint.ts';
-import { work as exportImage } from '../../../src/services/images/bundles/export.ts';
-import { work as pull } from '../../../src/services/images/containers/pull.ts';
-import type { PullJob } from '../../../src/services/images/containers/pull-job.ts';
-import { manifestFile } from '../../../src/services/images/manifest.ts';
-import { work as pack } from '../../../src/services/images/pack/pack.ts';
-import type { WorkModule } from '../../../src/services/long-work/work.ts';
+import { hostArchitecture } from '../../../src/objects/distributions.ts';
+import { hashOf } from '../../../src/images/build/fingerprint.ts';
+import { work as exportImage } from '../../../src/images/bundles/export.ts';
+import { work as pull } from '../../../src/images/containers/pull.ts';
+import type { PullJob } from '../../../src/images/containers/pull-job.ts';
+import { manifestFile } from '../../../src/images/manifest.ts';
+import { work as pack } from '../../../src/images/pack/pack.ts';
+import type { WorkModule } from '../../../src/work/messages.ts';
 import { writeLayout } from '../../lab/oci/layout.ts';
 import { file } from '../../lab/oci/tar.ts';
 import { during, packJob, smallImage, temporary } from './small-image.ts';
@@ -64,7 +64,7 @@ function container(top: string, words: string): PullJob {
   };
 }
 
-const moduleOf = (path: string): string => new URL(`../../../src/services/images/${path}`, import.meta.url).href;
+const moduleOf = (path: string): string => new URL(`../../../src/images/${path}`, import.meta.url).href;
 
 export const steps: readonly Step[] = [
   { name: 'pack', module: moduleOf('pack/pack.ts'), prepare: async (top) => jobOf(await packed(top)) },

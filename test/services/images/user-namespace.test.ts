@@ -1,7 +1,7 @@
 import { lstatSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hasUserNamespaces, inUserNamespace } from '../../../src/services/images/tree/in-user-namespace.ts';
+import { hasUserNamespaces, inUserNamespace } from '../../../src/images/tree/in-namespaces.ts';
 import { directWork } from '../../harness/work.ts';
 import { during, refusal, temporary } from './small-image.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LineSplitter, linesOf } from '../../../src/services/long-work/lines.ts';
+import { LineSplitter, linesOf } from '../../../src/work/program.ts';
 
 describe('lines of a program', () => {
   test.each<[title: string, chunks: (string | Buffer)[], lines: string[]]>([

@@ -2,10 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, wr
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { LongWork } from '../../../src/services/long-work/long-work.ts';
-import { writeRecord } from '../../../src/services/long-work/records.ts';
-import type { LongWorkSettings } from '../../../src/services/long-work/settings.ts';
-import type { Undertaking } from '../../../src/services/long-work/undertaking.ts';
+import { LongWork } from '../../../src/work/long-work.ts';
+import { writeRecord } from '../../../src/work/records.ts';
+import type { LongWorkSettings, Undertaking } from '../../../src/work/undertaking.ts';
 import { until } from '../../harness/processes.ts';
 import { scratchDirectory } from '../../harness/store.ts';
 import type { Made, Step } from '../../lab/toil/work.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Batch } from '../../../src/services/long-work/messages.ts';
-import { Outbox } from '../../../src/services/long-work/outbox.ts';
+import type { Batch } from '../../../src/work/messages.ts';
+import { Outbox } from '../../../src/work/task.ts';
 
 let sent: Batch[];
 let outbox: Outbox;

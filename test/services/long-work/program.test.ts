@@ -4,9 +4,8 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
-import { isolationProblem } from '../../../src/services/long-work/isolation.ts';
-import { runProgram } from '../../../src/services/long-work/program.ts';
-import type { ProgramOptions } from '../../../src/services/long-work/work.ts';
+import { isolationProblem, runProgram } from '../../../src/work/program.ts';
+import type { ProgramOptions } from '../../../src/work/messages.ts';
 import { scratchDirectory } from '../../harness/store.ts';
 
 const scratch = scratchDirectory();

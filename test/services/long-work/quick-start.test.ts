@@ -9,10 +9,7 @@ const lister = join(import.meta.dirname, '../../lab/loaded-modules.mjs');
 const works = Object.values(commands).flatMap((command) =>
   command.kind === 'long' ? [[command.name, pathToFileURL(command.module).href] as const] : [],
 );
-const each = [
-  'what all begin with',
-  new URL('../../../src/services/long-work/child.ts', import.meta.url).href,
-] as const;
+const each = ['what all begin with', new URL('../../../src/work/child.ts', import.meta.url).href] as const;
 
 /** Libraries that take longer to load than a short run takes to do all it does, and what leads to them. */
 const slow = ['/node_modules/typebox/', '/node_modules/re2js/', '/src/database/', '/src/objects/'];

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { makeStaging, removeStaging, stagingPath } from '../../../src/services/long-work/stagings.ts';
+import { makeStaging, removeStaging, stagingPath } from '../../../src/work/stagings.ts';
 import { scratchDirectory } from '../../harness/store.ts';
 
 let place: string;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Logger } from '../../../src/core/log.ts';
-import { DoubtfulClaims } from '../../../src/services/machines/doubtful-claims.ts';
+import { DoubtfulClaims } from '../../../src/machines/doubtful-claims.ts';
 
 const minute = 60_000;
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { atOnce } from '../../../src/core/slices.ts';
 import { Snapshot } from '../../../src/database/snapshot.ts';
 import type { Row } from '../../../src/database/tables.ts';
-import { hypervisorsIn } from '../../../src/services/machines/hypervisors.ts';
+import { hypervisorsIn } from '../../../src/machines/hypervisors.ts';
 
 function snapshotOf(tables: Readonly<Record<string, readonly Row[]>>): Snapshot {
   const changes = Object.entries(tables).flatMap(([table, rows]) =>

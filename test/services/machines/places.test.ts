@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type HypervisorSight, type Sight, whereabouts } from '../../../src/services/machines/places.ts';
+import { type HypervisorSight, type Sight, whereabouts } from '../../../src/machines/places.ts';
 
 const here: Sight = { uuid: 'u1', isOn: false, isThere: true };
 const running: Sight = { ...here, isOn: true };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Logger } from '../../../src/core/log.ts';
 import type { HypervisorListener, MachineSight } from '../../../src/core/machine-sights.ts';
-import { MachineWatch } from '../../../src/services/machines/watch.ts';
+import { MachineWatch } from '../../../src/machines/watch.ts';
 import { memoryStore } from '../../harness/store.ts';
 
 const patience = { timeout: 30_000, interval: 20 };

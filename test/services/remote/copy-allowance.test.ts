@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type CargoItem, copyAllowance } from '../../../src/services/remote/cargo.ts';
+import { type CargoItem, copyAllowance } from '../../../src/nodes/remote/cargo.ts';
 
 const gigabyte = 1e9;
 /** Bytes in a millisecond on a line of one gigabit per second. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CollectedOutput } from '../../../src/protocols/ssh/collected.ts';
-import { KeptOutput } from '../../../src/services/remote/remote.ts';
+import { KeptOutput } from '../../../src/nodes/remote/remote.ts';
 
 it('keeps no more for one user than the limit, over all commands whose replies are not sent', () => {
   const kept = new KeptOutput(10);

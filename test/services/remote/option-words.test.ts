@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type Option, optionWords, parseOptions } from '../../../src/services/remote/option-words.ts';
-import { lineAs, readShellRequest, type ShellBody } from '../../../src/services/remote/shell-request.ts';
+import {
+  lineAs,
+  type Option,
+  optionWords,
+  parseOptions,
+  readShellRequest,
+  type ShellBody,
+} from '../../../src/nodes/remote/shell-request.ts';
 
 const known: Record<string, Option> = {
   a: { name: 'all' },

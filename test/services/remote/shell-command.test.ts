@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { instructionFor } from '../../../src/services/remote/shell-command.ts';
-import { readShellRequest, type ShellBody } from '../../../src/services/remote/shell-request.ts';
+import { instructionFor } from '../../../src/nodes/remote/shell-command.ts';
+import { readShellRequest, type ShellBody } from '../../../src/nodes/remote/shell-request.ts';
 
 let directory: string;
 beforeAll(() => {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { Sources } from '../../../src/services/remote/sources.ts';
+import { Sources } from '../../../src/access/file-sources.ts';
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'muster-sources-')));
 const at = (path: string): string => join(base, path);

@@ -16,11 +16,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ExecOptions, Exit, Output } from '../../../src/protocols/ssh/transport.ts';
-import { type CargoItem, loadCargo, pathKey } from '../../../src/services/remote/cargo.ts';
-import type { TreeArchive } from '../../../src/services/remote/tree-archive.ts';
-import { LocalFiles } from '../../../src/services/remote/local-files.ts';
-import { unpack } from '../../../src/services/remote/unpack.ts';
+import type { ExecOptions, Exit, Output } from '../../../src/protocols/ssh/target.ts';
+import { type CargoItem, loadCargo, pathKey } from '../../../src/nodes/remote/cargo.ts';
+import type { TreeArchive } from '../../../src/nodes/remote/tree-layout.ts';
+import { LocalFiles } from '../../../src/nodes/remote/local-files.ts';
+import { unpack } from '../../../src/nodes/remote/unpack.ts';
 import { temporaryDirectory } from '../../harness/server.ts';
 
 const signal = new AbortController().signal;

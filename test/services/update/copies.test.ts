@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { RemoteFiles } from '../../../src/protocols/ssh/sftp/files.ts';
-import { LocalFiles } from '../../../src/services/remote/local-files.ts';
-import { copiesOf } from '../../../src/services/update/copies.ts';
-import { wantedTree } from '../../../src/services/update/wanted-files.ts';
+import { LocalFiles } from '../../../src/nodes/remote/local-files.ts';
+import { copiesOf } from '../../../src/nodes/update/sync-node.ts';
+import { wantedTree } from '../../../src/nodes/update/node-plan.ts';
 
 it('nodes share what is known of the files of a tree, so that many of both fit into memory', async () => {
   const path = mkdtempSync(join(tmpdir(), 'muster-copies-'));

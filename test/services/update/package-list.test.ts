@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { packageCommand } from '../../../src/services/update/package-commands.ts';
-import { type PackageStep, readPackageLists } from '../../../src/services/update/package-list.ts';
+import { packageCommand } from '../../../src/nodes/update/software.ts';
+import { type PackageStep, readPackageLists } from '../../../src/nodes/update/package-list.ts';
 
 const read = (files: Record<string, string>, ...paths: string[]): Promise<PackageStep[]> =>
   readPackageLists(paths, async (path) => {

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { effectiveReader } from '../../../src/objects/effective.ts';
-import { filesSynced, messagesOf, noSyncFiles, softwareBegins } from '../../../src/services/update/messages.ts';
-import { imageOf, listFiles } from '../../../src/services/update/node-image.ts';
-import { scriptEnvironment } from '../../../src/services/update/plan-update.ts';
-import { hasScript, parsePostscript, scriptDirectory, scriptsOf } from '../../../src/services/update/postscripts.ts';
-import { matches } from '../../../src/services/update/wanted-files.ts';
+import { filesSynced, messagesOf, noSyncFiles, softwareBegins } from '../../../src/nodes/update/findings.ts';
+import { imageOf, listFiles } from '../../../src/objects/node-image.ts';
+import { scriptEnvironment } from '../../../src/nodes/update/plan-update.ts';
+import { hasScript, parsePostscript, scriptDirectory, scriptsOf } from '../../../src/nodes/update/postscripts.ts';
+import { matches } from '../../../src/nodes/update/synclist.ts';
 import { snapshotOf } from '../../harness/snapshot.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'muster-test-'));

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
-import { parseSynclist, type SyncRule } from '../../../src/services/update/synclist.ts';
+import { parseSynclist, type SyncRule } from '../../../src/nodes/update/synclist.ts';
 
 const parse = (text: string) => parseSynclist(text, 'list');
 

@@ -1,6 +1,5 @@
 import { Fault } from '../../../core/errors.ts';
-import type { Target } from '../target.ts';
-import { defaultConnectTimeout, type OpenOptions, type Transport } from '../transport.ts';
+import { defaultConnectTimeout, type OpenOptions, type Target, type Transport } from '../target.ts';
 import { SftpRefusal, SftpSession, statuses } from './session.ts';
 import { type Attributes, type RemotePath, requests, RequestWriter } from './wire.ts';
 

@@ -1,4 +1,4 @@
-import { unwatchAbort, watchAbort } from '../../../core/aborts.ts';
+import { unwatchAbort, watchAbort } from '../../../core/waiting.ts';
 import { Fault } from '../../../core/errors.ts';
 import { abortFault } from '../faults.ts';
 import { type RemoteFiles, shown } from './files.ts';

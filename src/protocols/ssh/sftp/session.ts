@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { unwatchAbort, watchAbort } from '../../../core/aborts.ts';
+import { unwatchAbort, watchAbort } from '../../../core/waiting.ts';
 import { Fault } from '../../../core/errors.ts';
 import { abortFault } from '../faults.ts';
 import { AnswerReader, answers, type RequestWriter, requests } from './wire.ts';

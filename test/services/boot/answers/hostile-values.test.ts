@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it, test } from 'vitest';
 import { Fault } from '../../../../src/core/errors.ts';
-import { given } from '../../../../src/services/boot/answers/installer.ts';
-import { KickstartWriter } from '../../../../src/services/boot/answers/kickstart.ts';
-import { PreseedWriter } from '../../../../src/services/boot/answers/preseed.ts';
-import { render, type Writer } from '../../../../src/services/boot/answers/writer.ts';
-import { XmlWriter } from '../../../../src/services/boot/answers/autoyast.ts';
-import { renderYaml } from '../../../../src/services/boot/answers/autoinstall.ts';
+import { given } from '../../../../src/boot/answers/installer.ts';
+import { KickstartWriter } from '../../../../src/boot/answers/kickstart.ts';
+import { PreseedWriter } from '../../../../src/boot/answers/preseed.ts';
+import { render, type Writer } from '../../../../src/boot/answers/writer.ts';
+import { XmlWriter } from '../../../../src/boot/answers/autoyast.ts';
+import { renderYaml } from '../../../../src/boot/answers/autoinstall.ts';
 import { faultOf } from '../../../harness/fault-of.ts';
 import { parse } from './parse.ts';
 

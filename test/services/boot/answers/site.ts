@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path';
 import type { Snapshot } from '../../../../src/database/snapshot.ts';
 import type { Row } from '../../../../src/database/tables.ts';
 import { effectiveReader } from '../../../../src/objects/effective.ts';
-import { answerFiles } from '../../../../src/services/boot/answers/answer-files.ts';
-import { installBoot } from '../../../../src/services/boot/answers/install-boot.ts';
-import { ImagePaths } from '../../../../src/services/images/paths.ts';
-import { Sources } from '../../../../src/services/remote/sources.ts';
-import { shippedImageFiles } from '../../../../src/services/shipped-files.ts';
-import { imageNamed } from '../../../../src/services/update/node-image.ts';
+import { answerFiles } from '../../../../src/boot/answers/answer-files.ts';
+import { installBoot } from '../../../../src/boot/answers/install-boot.ts';
+import { ImagePaths } from '../../../../src/images/paths.ts';
+import { Sources } from '../../../../src/access/file-sources.ts';
+import { shippedImageFiles } from '../../../../src/core/home.ts';
+import { imageNamed } from '../../../../src/objects/node-image.ts';
 import { snapshotOf } from '../../../harness/snapshot.ts';
 import { scratchDirectory } from '../../../harness/store.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readMachine } from '../../../../src/services/boot/discovery/machine.ts';
+import { readMachine } from '../../../../src/boot/discovery/machine.ts';
 import { faultOf } from '../../../harness/fault-of.ts';
 
 const macs = [{ name: 'eth0', mac: '52:54:00:00:00:01' }];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { namesOfPort, portName, switchName } from '../../../../src/services/boot/discovery/switches.ts';
+import { namesOfPort, portName, switchName } from '../../../../src/boot/discovery/switches.ts';
 
 it.each([
   ['Gi1/0/3', 'GigabitEthernet1/0/3', true],

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Machine, readMachine } from '../../../../src/services/boot/discovery/machine.ts';
-import { UnmatchedMachines } from '../../../../src/services/boot/discovery/unmatched.ts';
+import { type Machine, readMachine } from '../../../../src/boot/discovery/machine.ts';
+import { UnmatchedMachines } from '../../../../src/boot/discovery/unmatched.ts';
 
 let waiting: UnmatchedMachines;
 beforeEach(() => void (waiting = new UnmatchedMachines()));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diskArgument } from '../../../../src/services/boot/ramdisk.ts';
+import { diskArgument } from '../../../../src/boot/ramdisk.ts';
 
 describe('osvolume', () => {
   it.each([

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { applets, ramdiskScripts } from '../../../../src/services/images/build/ramdisk-scripts.ts';
+import { applets, ramdiskScripts } from '../../../../src/images/build/ramdisk-tools.ts';
 
 /** The scripts of the initial RAM disk with busybox and nothing else, as they are on a machine, in a directory of their own. */
 export interface Ramdisk {

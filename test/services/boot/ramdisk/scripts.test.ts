@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodedWord } from '../../../../src/services/boot/scripts/words.ts';
+import { encodedWord } from '../../../../src/boot/scripts/words.ts';
 import { openRamdisk, type Ramdisk } from './in-ramdisk.ts';
 
 const mebibyte = 1_048_576;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { effectiveReader } from '../../../../src/objects/effective.ts';
-import { fileWay, planText, statelitePlan } from '../../../../src/services/boot/statelite.ts';
-import { imageNamed } from '../../../../src/services/update/node-image.ts';
+import { fileWay, planText, statelitePlan } from '../../../../src/boot/statelite.ts';
+import { imageNamed } from '../../../../src/objects/node-image.ts';
 import { snapshotOf } from '../../../harness/snapshot.ts';
 
 describe('options of litefile', () => {

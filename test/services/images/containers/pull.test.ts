@@ -11,10 +11,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readManifest } from '../../../../src/services/images/manifest.ts';
-import { BlobCache } from '../../../../src/services/images/containers/blob-cache.ts';
-import type { PullJob } from '../../../../src/services/images/containers/pull-job.ts';
-import { work } from '../../../../src/services/images/containers/pull.ts';
+import { readManifest } from '../../../../src/images/manifest.ts';
+import { BlobCache } from '../../../../src/images/containers/fetch-layers.ts';
+import type { PullJob } from '../../../../src/images/containers/pull-job.ts';
+import { work } from '../../../../src/images/containers/pull.ts';
 import { directWork, type DirectWork } from '../../../harness/work.ts';
 import { sha256, writeLayout } from '../../../lab/oci/layout.ts';
 import { isBlob, type RoughRegistry, startRoughRegistry } from '../../../lab/oci/rough-registry.ts';

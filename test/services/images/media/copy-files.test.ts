@@ -14,9 +14,9 @@ import {
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterAll, expect, test } from 'vitest';
-import { copyFiles } from '../../../../src/services/images/media/copy-files.ts';
-import type { Algorithm } from '../../../../src/services/images/media/checksums.ts';
-import type { CopyNote, CopyOrder, FileToCopy } from '../../../../src/services/images/media/copying.ts';
+import { copyFiles } from '../../../../src/images/media/copy-files.ts';
+import type { Algorithm } from '../../../../src/images/media/checksums.ts';
+import type { CopyNote, CopyOrder, FileToCopy } from '../../../../src/images/media/file-copier.ts';
 import { scratchDirectory } from '../../../harness/store.ts';
 
 const scratch = scratchDirectory();
@@ -122,7 +122,7 @@ test.each(mixed.filter(({ checksum }) => checksum).slice(0, 8))(
 
 async function inThread(root: string, orders: readonly CopyOrder[], isStopped = false): Promise<CopyNote[]> {
   const stop = new Int32Array(new SharedArrayBuffer(4)).fill(isStopped ? 1 : 0);
-  const worker = new Worker(new URL('../../../../src/services/images/media/copy-thread.ts', import.meta.url), {
+  const worker = new Worker(new URL('../../../../src/images/media/copy-thread.ts', import.meta.url), {
     workerData: { fd, root, stop },
   });
   const notes: CopyNote[] = [];

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { type MediumJob, type MediumMade, work } from '../../../../src/services/images/media/copy-medium.ts';
-import type { Work } from '../../../../src/services/long-work/work.ts';
+import { type MediumJob, type MediumMade, work } from '../../../../src/images/media/copy-medium.ts';
+import type { Work } from '../../../../src/work/messages.ts';
 import { directWork } from '../../../harness/work.ts';
 
 export interface Copied {

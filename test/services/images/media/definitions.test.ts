@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { Draft } from '../../../../src/database/draft.ts';
 import type { Row } from '../../../../src/database/tables.ts';
-import type { MediumMade } from '../../../../src/services/images/media/copy-medium.ts';
-import { defineImages } from '../../../../src/services/images/media/define-images.ts';
-import { imagesFor } from '../../../../src/services/images/media/images-made.ts';
-import { optionWords } from '../../../../src/services/images/media/options.ts';
-import type { Release } from '../../../../src/services/images/media/release.ts';
-import { shippedImageFiles } from '../../../../src/services/shipped-files.ts';
+import type { MediumMade } from '../../../../src/images/media/copy-medium.ts';
+import { defineImages } from '../../../../src/images/media/define-images.ts';
+import { imagesFor } from '../../../../src/images/media/images-made.ts';
+import { optionWords } from '../../../../src/images/media/medium-place.ts';
+import type { Release } from '../../../../src/images/media/medium.ts';
+import { shippedImageFiles } from '../../../../src/core/home.ts';
 import { snapshotOf } from '../../../harness/snapshot.ts';
 import { scratchDirectory } from '../../../harness/store.ts';
 

@@ -1,0 +1,78 @@
+import { realpath } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+import { effectiveReader } from '../../objects/effective.ts';
+import type { Images } from '../../images/images.ts';
+import { imageOf } from '../../objects/node-image.ts';
+import { answersFor } from '../answers/answer-files.ts';
+import { installBoot } from '../answers/install-boot.ts';
+import { firstBootScript } from '../first-boot-script.ts';
+import type { NodeIndex } from '../node-index.ts';
+import { planText, statelitePlan } from '../statelite.ts';
+import type { BootTokens } from '../tokens.ts';
+import { type BootRoute, ownPath } from './route.ts';
+
+/** What installers ask for, each for its node alone: `boot/answer/NODE/TOKEN/FILE`; and what a node boots to be installed. */
+export const answerRoute = (images: Images, index: NodeIndex, tokens: BootTokens): BootRoute => ({
+  async find(segments, client) {
+    const own = ownPath('answer', segments, client, tokens, 1);
+    if (!own) return undefined;
+    const { node, token, rest } = own;
+    const files = await answersFor(images, index.snapshot, node, { server: client.authority, token });
+    const file = files.find(({ name }) => name === rest[0]);
+    return file && { kind: 'text', text: file.text, node, step: 'answer' };
+  },
+  async install(snapshot, node, image, { authority: server, token }) {
+    if (token === undefined)
+      throw new Fault(
+        'invalid',
+        'There is no token for this boot, so there are no answers for its installer: whoever asks has not the address of the node, or nothing shows that it boots anew (nodeset does).',
+      );
+    // What is wrong with them stops the boot now, not when the installer asks.
+    await answersFor(images, snapshot, node, { server, token });
+    return installBoot({ snapshot, paths: images.paths, node, image, server, token });
+  },
+});
+
+/**
+ * What a node runs when it is up for the first time, for that node alone: `boot/postscripts/NODE/TOKEN/first-boot.sh`, and the directory
+ * of the scripts below `files`.
+ */
+export const postscriptRoute = (nodes: NodeIndex, tokens: BootTokens, postscripts: string): BootRoute => ({
+  async find(segments, client) {
+    const own = ownPath('postscripts', segments, client, tokens);
+    if (!own) return undefined;
+    const { node, rest } = own;
+    const [kind, ...path] = rest;
+    if (kind === 'first-boot.sh' && path.length === 0) {
+      const text = await firstBootScript(effectiveReader(nodes.snapshot), node, postscripts);
+      return text === undefined ? undefined : { kind: 'text', text, node, step: 'bundle' };
+    }
+    if (kind !== 'files' || path.length === 0) return undefined;
+    const directory = await real(postscripts);
+    const file = directory && (await real(join(directory, ...path)));
+    if (!file?.startsWith(directory + sep)) return undefined;
+    return { kind: 'file', path: file, node, step: 'file' };
+  },
+});
+
+const real = (path: string): Promise<string | undefined> => realpath(path).catch(() => undefined);
+
+/** What a node of a statelite image keeps and where, for that node alone: `boot/statelite/NODE/TOKEN`. */
+export const stateliteRoute = (nodes: NodeIndex, tokens: BootTokens): BootRoute => ({
+  async find(segments, client) {
+    const node = ownPath('statelite', segments, client, tokens, 0)?.node;
+    if (node === undefined) return undefined;
+    const reader = effectiveReader(nodes.snapshot);
+    const text = planText(statelitePlan(reader, node, imageOf(reader, node), client.server));
+    return { kind: 'text', text, node, step: 'plan' };
+  },
+});
+
+/** Who may log in to a node whose RAM disk waits for commands, for that node alone: `boot/authorized-keys/NODE/TOKEN`. */
+export const loginRoute = (tokens: BootTokens, publicKey: string): BootRoute => ({
+  async find(segments, client) {
+    const node = ownPath('authorized-keys', segments, client, tokens, 0)?.node;
+    return node === undefined ? undefined : { kind: 'text', text: `${publicKey}\n`, node, step: 'file' };
+  },
+});

@@ -1,0 +1,25 @@
+import { Count, ListenAddresses, oneOf, Path, setting, type ValuesOf } from '../core/settings.ts';
+import { Type } from 'typebox';
+
+export const bootSettings = Type.Object({
+  listen: setting(ListenAddresses, 'where machines that boot fetch files by HTTP; port 80 where DHCP tells them so', {
+    defaultText: 'off',
+  }),
+  tftpListen: setting(ListenAddresses, 'where firmware fetches files by TFTP; its port is 69', { defaultText: 'off' }),
+  files: setting(
+    oneOf('muster', 'nginx'),
+    'who sends files by HTTP; nginx, which muster then starts, sends large images at a fraction of the cost',
+    { default: 'muster' },
+  ),
+  directory: setting(Path, 'loaders of the site, which win over those of packages', { defaultText: 'none' }),
+  maxConnectionsPerAddress: setting(Count, 'connections by HTTP that one address may have open', { default: 32 }),
+  tokenLifetime: setting(Count, 'seconds after which the token of a boot is worth nothing', { default: 14_400 }),
+  newBoots: setting(
+    oneOf('shown', 'assumed'),
+    'when a node that has booted gets a token again: `shown`, after nodeset, rpower or an IPv4 address that DHCP of muster gave its firmware, or `assumed`, whenever its script is fetched, which any user of the node can do; IPv6 addresses always count as `assumed`',
+    { default: 'shown' },
+  ),
+  atOnce: setting(Count, 'nodes that `provision` lets boot at once; more wait', { default: 256 }),
+  deadline: setting(Count, 'seconds that a node which is provisioned has to boot', { default: 3_600 }),
+});
+export type BootSettings = ValuesOf<typeof bootSettings>;

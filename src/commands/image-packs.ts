@@ -1,0 +1,64 @@
+import { Type } from 'typebox';
+import { programFile } from '../core/home.ts';
+import { describeImage } from '../images/describe-image.ts';
+import type { Pack } from '../images/manifest.ts';
+import type { PackJob } from '../images/pack/pack-job.ts';
+import { planPack } from '../images/pack/plan-pack.ts';
+import type { RollbackJob } from '../images/pack/rollback.ts';
+import { imageArgument, imageSubject, selectImage } from './image.ts';
+import { long } from './long.ts';
+
+const packArguments = Type.Object({
+  ...imageArgument,
+  method: Type.Optional(Type.String({ description: 'squashfs or cpio' })),
+  compress: Type.Optional(Type.String()),
+  noSyncFiles: Type.Optional(Type.Boolean({ description: 'leaves the files of the synclists out' })),
+});
+
+export const packimage = long({
+  name: 'packimage',
+  args: packArguments,
+  uses: ['remote', 'images'],
+  line: ({ image, method, compress, noSyncFiles }) => [
+    ...(method === undefined ? [] : ['-m', method]),
+    ...(compress === undefined ? [] : ['-c', compress]),
+    ...(noSyncFiles ? ['--nosyncfiles'] : []),
+    image,
+  ],
+  select: selectImage,
+  subject: imageSubject,
+  prepare: (snapshot, { image, method, compress, noSyncFiles = false }, { images, remote, caller }): Promise<PackJob> =>
+    planPack(snapshot, images, image, {
+      by: caller.user,
+      method,
+      compress,
+      syncFiles: !noSyncFiles,
+      sources: remote.sources,
+    }),
+  module: programFile('images/pack/pack'),
+  answer: ({ id, parts }: Pack) => ({
+    shape: 'none',
+    messages: [`pack ${id}`, ...parts.map(({ file, sha256 }) => `${file} ${sha256}`)],
+  }),
+});
+
+const rollbackArguments = Type.Object({
+  ...imageArgument,
+  pack: Type.Optional(Type.String({ description: 'which pack; absent: the one before the one in use' })),
+});
+
+/** A part of packimage for policies: whoever may put a pack to use may put an older one back. */
+export const rollbackimage = long({
+  name: 'packimage',
+  args: rollbackArguments,
+  uses: ['images'],
+  line: ({ image, pack }) => ['--rollback', ...(pack === undefined ? [] : [pack]), image],
+  select: selectImage,
+  subject: imageSubject,
+  prepare: (snapshot, { image, pack }, { images, caller }): RollbackJob => ({
+    ...describeImage(snapshot, images, image, caller.user).job,
+    ...(pack === undefined ? {} : { pack }),
+  }),
+  module: programFile('images/pack/rollback'),
+  answer: ({ id, made }: Pack) => ({ shape: 'none', messages: [`pack ${id} of ${made.when}`] }),
+});

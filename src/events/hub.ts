@@ -1,0 +1,414 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Fault } from '../core/errors.ts';
+import type { RunNews, RunOwner } from '../core/event-kinds.ts';
+import type { Logger } from '../core/log.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import type { Store } from '../database/store.ts';
+import { policyOf } from '../objects/policy.ts';
+import { catchUp, type Known } from './catch-up.ts';
+import { block, dropText, Entries, eventId, gapText, lostAll, parseEventId, textsOf, wentWrong } from './entries.ts';
+import { Gathering, Held, Listener, type Sink } from './listener.ts';
+import { type Happening, isStillKnown, type Shown, type Told, View, type Wish } from './view.ts';
+
+/** Who listens: its credentials, and where to. */
+export interface Audience extends Shown {
+  readonly wish: Wish;
+  /** The id of the last event that it has. */
+  readonly after: string | undefined;
+  /** Seconds after which it has enough. */
+  readonly seconds: number | undefined;
+}
+
+interface Open {
+  readonly audience: Audience;
+  readonly listener: Listener;
+  readonly shared: SharedView;
+  /** The number of the last entry that it was told before it listened with the others. */
+  from: number;
+}
+
+/** Somebody in this process who listens. */
+interface Attached {
+  readonly view: View;
+  at: number;
+  take(told: readonly Told[]): void;
+}
+
+interface SharedView {
+  readonly key: string;
+  readonly view: View;
+  readonly open: Set<Open>;
+  /** Also those that are still told what has happened before. */
+  readonly all: Set<Open>;
+  /** The number of the last entry that it has been told. */
+  at: number;
+}
+
+/** Milliseconds between signs of life. */
+const heartbeat = 15_000;
+/** Milliseconds that it is followed on though nobody listens: who was cut off comes back soon. */
+const lingering = 300_000;
+/** The part of the time that may go into views which differ for their callers: each looks at rights and ranges anew. */
+const pacedShare = 0.1;
+/** Bytes that all slow listeners may hold together. */
+const mostHeld = 64 << 20;
+
+/** Tells what happens to all who listen. What can be told again to those who were cut off is kept in bounds. */
+export class EventHub {
+  readonly #store: Store;
+  readonly #log: Logger;
+  readonly #views = new Map<string, SharedView>();
+  readonly #attached = new Set<Attached>();
+  readonly #held = new Held();
+  readonly #entries = new Entries();
+  readonly #gathering = new Gathering((happening) => this.#add(happening));
+  #sequence = 0;
+  #following: AbortController | undefined;
+  #isScheduled = false;
+  #isPacing = false;
+  #heart: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #credentials: readonly unknown[] = [];
+  #isClosed = false;
+  readonly #listening = new Set<Promise<void>>();
+  /** For whoever counts. */
+  readonly counts = { told: 0, dropped: 0, gaps: 0 };
+
+  constructor(store: Store, log: Logger) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /** Whether anybody would hear. */
+  get isHeard(): boolean {
+    return this.#following !== undefined;
+  }
+
+  get listeners(): number {
+    let count = 0;
+    for (const { open } of this.#views.values()) count += open.size;
+    return count;
+  }
+
+  get heldBytes(): number {
+    return this.#held.bytes;
+  }
+
+  /** Notes what a node's power is. */
+  power(node: string, power: string): void {
+    if (this.isHeard) this.#gathering.power(node, power);
+  }
+
+  /** Tells whoever hears of these nodes what needs somebody's attention. */
+  notice(nodes: readonly string[], message: string): void {
+    if (this.isHeard) this.#add({ what: 'notice', time: Date.now(), nodes, message });
+  }
+
+  run(news: RunNews, targets: readonly string[] | undefined, owner: RunOwner): void {
+    if (!this.isHeard) return;
+    this.#gathering.forgetRun(news.run);
+    this.#gathering.flush();
+    this.#add({ what: 'run', time: Date.now(), news, targets, owner });
+  }
+
+  /** Progress comes often; the latest of a while is told. */
+  progress(run: string, news: () => RunNews, targets: readonly string[] | undefined, owner: RunOwner): void {
+    if (this.isHeard)
+      this.#gathering.progress(run, () => ({ what: 'run', time: Date.now(), news: news(), targets, owner }));
+  }
+
+  /** Tells until the listener leaves or has enough. What cannot be told is refused before anything is. */
+  listen(audience: Audience, open: () => Sink): Promise<void> {
+    const after = audience.after === undefined ? undefined : parseEventId(audience.after);
+    if (this.#isClosed)
+      throw new Fault('unavailable', 'muster is being stopped; try again shortly.', { retryAfter: 5 });
+    const sink = open();
+    this.#start();
+    const listener = new Listener(sink, this.#held);
+    const ended = new Promise<void>((resolve) => {
+      const entry: Open = { audience, listener, shared: this.#shared(audience.wish), from: 0 };
+      const { shared } = entry;
+      shared.all.add(entry);
+      const over = (): void => {
+        clearTimeout(enough);
+        listener.forget();
+        this.#leave(entry);
+        resolve();
+      };
+      const enough =
+        audience.seconds === undefined
+          ? undefined
+          : setTimeout(() => listener.end(Buffer.alloc(0)), audience.seconds * 1_000).unref();
+      sink.onClose(over);
+      sink.write(Buffer.from('retry: 2000\n\n'));
+      catchUp(this.#known(), { view: shared.view, listener, sink }, after, (number) => this.#join(entry, number)).catch(
+        (error: unknown) => {
+          this.#log.error({ err: error }, 'events could not be told');
+          listener.end(dropText(wentWrong));
+        },
+      );
+    }).finally(() => this.#listening.delete(ended));
+    this.#listening.add(ended);
+    return ended;
+  }
+
+  /** Tells somebody in this process from now on; returns what ends that. */
+  attach(wish: Pick<Wish, 'kinds' | 'range'>, take: (told: readonly Told[]) => void): () => void {
+    this.#start();
+    const own = { ...wish, user: '', addresses: [], command: 'events', line: '', ranges: {}, isOwn: true };
+    const attached = { view: new View(own, this.#store.current), at: this.#entries.number, take };
+    this.#attached.add(attached);
+    return () => {
+      this.#attached.delete(attached);
+      this.#lingerOrGoOn();
+    };
+  }
+
+  /** Resolves when all who listen have heard of it. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { all } of this.#views.values())
+      for (const { listener } of all) listener.end(dropText('muster is being stopped; connect again.'));
+    this.#stop();
+    await Promise.all(this.#listening);
+  }
+
+  #shared(wish: Wish): SharedView {
+    const key = View.key(wish, this.#store.current);
+    let shared = this.#views.get(key);
+    if (!shared) {
+      const view = new View(wish, this.#store.current);
+      shared = { key, view, open: new Set(), all: new Set(), at: this.#entries.number };
+      this.#views.set(key, shared);
+    }
+    return shared;
+  }
+
+  #known(): Known {
+    const { counts } = this;
+    return { store: this.#store, entries: this.#entries, sequence: () => this.#sequence, counts };
+  }
+
+  /** From here on it is told together with the others. */
+  #join(entry: Open, number: number): void {
+    const { shared, listener } = entry;
+    if (shared.open.size === 0) shared.at = number;
+    const ready = { kind: 'ready', time: new Date().toISOString(), revision: this.#store.current.revision };
+    const text = block('ready', JSON.stringify(ready), this.#entries.position(this.#sequence));
+    listener.push({ bytes: Buffer.from(text), holders: 0 });
+    entry.from = number;
+    shared.open.add(entry);
+  }
+
+  #leave(entry: Open): void {
+    const { shared } = entry;
+    shared.open.delete(entry);
+    shared.all.delete(entry);
+    if (shared.all.size === 0 && this.#views.get(shared.key) === shared) this.#views.delete(shared.key);
+    this.#lingerOrGoOn();
+  }
+
+  /** The last it is told; with the id of the last event that it has it can go on. */
+  #dismiss(open: Open, why: string): void {
+    open.listener.end(dropText(why));
+    this.#leave(open);
+  }
+
+  #lingerOrGoOn(): void {
+    if (this.#views.size + this.#attached.size === 0) this.#idle ??= setTimeout(() => this.#stop(), lingering).unref();
+  }
+
+  #start(): void {
+    clearTimeout(this.#idle);
+    this.#idle = undefined;
+    if (this.#following || this.#isClosed) return;
+    const { current } = this.#store;
+    this.#following = new AbortController();
+    this.#entries.begin();
+    this.#sequence = current.sequence;
+    this.#credentials = credentialsIn(current);
+    this.#heart = setInterval(() => this.#beat(), heartbeat).unref();
+    void this.#follow(this.#following.signal);
+  }
+
+  #stop(): void {
+    this.#following?.abort();
+    this.#following = undefined;
+    clearInterval(this.#heart);
+    clearTimeout(this.#idle);
+    this.#idle = undefined;
+    this.#entries.clear();
+    this.#gathering.clear();
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        for await (const told of this.#store.follow(this.#sequence, signal)) {
+          if ('snapshot' in told) {
+            this.#sequence = told.snapshot.sequence;
+            this.counts.gaps++;
+            this.#add({ what: 'gap', time: undefined, message: lostAll });
+          } else {
+            this.#sequence = told.sequence;
+            this.#add({ what: 'set', time: Date.now(), set: told });
+          }
+        }
+      } catch (error) {
+        this.#log.error({ err: error }, 'changes could not be followed for those who listen to events');
+        await wait(1_000, undefined, { ref: false });
+      }
+    }
+  }
+
+  #add(happening: Happening): void {
+    this.#entries.add(happening, this.#sequence);
+    if (this.#entries.isFull) this.#entries.forget(this.#toldToAll());
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#deliver());
+  }
+
+  /** The number of the last entry that everybody was told. */
+  #toldToAll(): number {
+    let told = this.#entries.number;
+    for (const { at } of this.#views.values()) told = Math.min(told, at);
+    for (const { at } of this.#attached) told = Math.min(told, at);
+    return told;
+  }
+
+  #deliver(): void {
+    this.#isScheduled = false;
+    const { current } = this.#store;
+    // Without that nobody is told anything.
+    if (!this.#safely(() => this.#checkRights(current))) return;
+    for (const shared of this.#views.values()) if (shared.view.isWhole) this.#deliverOrDrop(shared, current);
+    for (const attached of this.#attached) this.#safely(() => this.#deliverInside(attached, current));
+    if (!this.#isPacing) void this.#pace();
+  }
+
+  #safely(tell: () => void): boolean {
+    try {
+      tell();
+      return true;
+    } catch (error) {
+      this.#log.error({ err: error }, 'events could not be told');
+      return false;
+    }
+  }
+
+  #deliverInside(attached: Attached, current: Snapshot): void {
+    const { at, view, take } = attached;
+    const entries = this.#entries.after(at);
+    attached.at = this.#entries.number;
+    view.look(current);
+    const isGap = entries.length > 0 && entries[0]!.position.number > at + 1;
+    const happenings = entries.map(({ happening }) => happening);
+    if (isGap) happenings.unshift({ what: 'gap', time: undefined, message: lostAll });
+    const told = happenings.flatMap((happening) => view.tell(happening));
+    if (told.length > 0) take(told);
+  }
+
+  /** Views that differ for their callers are made one after the other, as fast as their share of the time lets them. */
+  async #pace(): Promise<void> {
+    this.#isPacing = true;
+    for (let isMore = true; isMore; ) {
+      isMore = false;
+      for (const shared of this.#views.values()) {
+        if (shared.open.size === 0) shared.at = this.#entries.number;
+        if (shared.view.isWhole || shared.at === this.#entries.number) continue;
+        isMore = true;
+        const began = performance.now();
+        this.#deliverOrDrop(shared, this.#store.current);
+        await wait((performance.now() - began) * (1 / pacedShare - 1), undefined, { ref: false });
+      }
+    }
+    this.#isPacing = false;
+  }
+
+  /** Whom something could not be told is cut off: it comes back and is told again, so that nothing is lost unnoticed. */
+  #deliverOrDrop(shared: SharedView, current: Snapshot): void {
+    if (this.#safely(() => this.#deliverTo(shared, current))) return;
+    for (const each of shared.open) this.#dismiss(each, wentWrong);
+  }
+
+  #deliverTo(shared: SharedView, current: Snapshot): void {
+    const { at, view, open: listeners } = shared;
+    const entries = this.#entries.after(at);
+    shared.at = this.#entries.number;
+    if (entries.length === 0 || listeners.size === 0) return;
+    view.look(current);
+    if (entries[0]!.position.number > at + 1) this.#tellGap(listeners);
+    for (const bytes of textsOf(view, entries, this.#entries.lives)) {
+      const chunk = { bytes, holders: 0 };
+      for (const { listener, from } of listeners) if (from <= at) listener.push(chunk);
+    }
+    for (const { listener, from } of listeners) {
+      if (from <= at) continue;
+      const missing = entries.filter(({ position }) => position.number > from);
+      for (const bytes of textsOf(view, missing, this.#entries.lives)) listener.push({ bytes, holders: 0 });
+    }
+    this.counts.told += entries.length * shared.open.size;
+    for (const open of shared.open) if (open.listener.isTooSlow) this.#drop(open);
+    while (this.#held.bytes > mostHeld && this.#dropSlowest());
+  }
+
+  /** They are so many that what differs for callers could not be made for these before it had to be forgotten. */
+  #tellGap(listeners: Iterable<Open>): void {
+    const chunk = { bytes: Buffer.from(gapText(lostAll)), holders: 0 };
+    this.counts.gaps++;
+    for (const { listener } of listeners) listener.push(chunk);
+  }
+
+  #drop(open: Open): void {
+    this.counts.dropped++;
+    this.#dismiss(
+      open,
+      `This connection was ${open.listener.behind} bytes behind what happens; connect again with the header Last-Event-ID to go on from the last event you have.`,
+    );
+  }
+
+  #dropSlowest(): boolean {
+    let slowest: Open | undefined;
+    for (const { open } of this.#views.values())
+      for (const each of open) if (each.listener.behind > (slowest?.listener.behind ?? 0)) slowest = each;
+    if (slowest) this.#drop(slowest);
+    return slowest !== undefined;
+  }
+
+  /** Those who may no longer listen, or may hear something else than before, are told so, also while they are told what was before. */
+  #checkRights(current: Snapshot, isTime = false): void {
+    const credentials = credentialsIn(current);
+    if (!isTime && credentials.every((rows, i) => rows === this.#credentials[i])) return;
+    const policy = policyOf(current);
+    for (const [key, { view, all }] of this.#views) {
+      if (isTime) view.renew();
+      const { wish } = view;
+      const { user, addresses, command } = wish;
+      const isAllowed =
+        policy.alwaysAllows(user, command) || policy.couldAllow({ user, addresses, command, now: new Date() });
+      const isOther = View.key(wish, current) !== key || View.isWhole(wish, current) !== view.isWhole;
+      for (const each of all) {
+        const isKnown = isStillKnown(current, each.audience);
+        if (isAllowed && isKnown && !isOther && View.key(each.audience.wish, current) === key) continue;
+        this.#dismiss(
+          each,
+          isKnown ? 'What you may hear has changed; connect again.' : 'Your credentials have ended; log in again.',
+        );
+      }
+    }
+    this.#credentials = credentials;
+  }
+
+  #beat(): void {
+    if (!this.#safely(() => this.#checkRights(this.#store.current, true))) return;
+    const id = eventId(this.#entries.position(this.#sequence));
+    const chunk = { bytes: Buffer.from(`: alive\nid: ${id}\n\n`), holders: 0 };
+    for (const { open, at } of this.#views.values())
+      if (at === this.#entries.number) for (const { listener } of open) if (listener.isIdle) listener.push(chunk);
+  }
+}
+
+/** The tables that decide who may listen, as they are. */
+const credentialsIn = (snapshot: Snapshot): readonly unknown[] =>
+  ['token', 'passwd', 'policy'].map((table) => snapshot.rows(table));

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+import type { Work } from '../../work/messages.ts';
+import { type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
+import { type Pack, readManifestOf } from '../manifest.ts';
+import { hashFile } from '../build/fingerprint.ts';
+import { packDirectory, usePack } from './kept-packs.ts';
+
+export interface RollbackJob extends ImageJob {
+  /** Which pack is put back; undefined: the one before the one in use. */
+  readonly pack?: string;
+}
+
+/** Puts an older pack of an image back in use. */
+export const work = (job: RollbackJob, task: Work): Promise<Pack> =>
+  tellingDisk(`The image ${job.image} cannot be put back`, job.directory, async () => {
+    const { image, directory } = job;
+    const manifest = await readManifestOf(image, directory);
+    const packs = manifest?.packs ?? [];
+    const at =
+      job.pack === undefined
+        ? packs.findIndex(({ id }) => id === manifest?.current) + 1
+        : packs.findIndex(({ id }) => id === job.pack);
+    const pack = packs[at];
+    if (!manifest || !pack) {
+      const known = packs.map(({ id, made }) => `${id} of ${made.when}`).join(', ') || 'none';
+      throw new Fault(
+        'invalid',
+        `The image ${image} has no ${job.pack === undefined ? 'older pack' : `pack ${job.pack}`}; kept are: ${known}.`,
+      );
+    }
+    const from = packDirectory(directory, pack);
+    for (const { file, sha256 } of pack.parts) {
+      if ((await hashFile(join(from, file))) !== sha256)
+        throw new Fault(
+          'invalid',
+          `The pack ${pack.id} is damaged: ${file} is missing or not what its checksum says. Pack the image anew.`,
+        );
+      task.signal.throwIfAborted();
+    }
+    const staging = await stagingFor(directory, task, { movesOnly: true });
+    await usePack(directory, staging, manifest, pack, { from });
+    task.tell(`The pack ${pack.id} of ${pack.made.when} is in use again.`);
+    return pack;
+  });

@@ -1,0 +1,180 @@
+import { setImmediate } from 'node:timers/promises';
+import { Fault } from '../../core/errors.ts';
+import { type Ip, ipKind, ipText, isNetworkEnd, parseIp } from '../../core/ip.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { tableNamed } from '../../database/tables.ts';
+import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { type HostInterface, interfacesOf } from '../../objects/host-interfaces.ts';
+import { checkHostName, type Resolve } from '../../objects/host-names.ts';
+import { isWithin, rangeText } from './subnets.ts';
+import { type ServedSubnet, subnetOf } from './document.ts';
+import type { Machine } from '../local-networks.ts';
+import { isOneMachine, normalMac, type Reservation } from './reservations.ts';
+
+const noAddress = '*NOIP*';
+const nodesPerTurn = 500;
+
+const macTable = tableNamed('mac');
+const hostsTable = tableNamed('hosts');
+const noderesTable = tableNamed('noderes');
+
+/** A MAC address of a node and the name whose address it gets. */
+interface Wish {
+  readonly node: string;
+  readonly mac: string;
+  readonly host: string;
+  /** Undefined: to be looked up. */
+  readonly ip: Ip | undefined;
+  /** Where the address stands. */
+  readonly attribute: string;
+}
+
+/**
+ * The reservations nodes shall have: for each MAC address in `mac.mac` (`mac[!host]|mac!*NOIP*`) the addresses of the host. What has no
+ * address in any subnet is left out with a message; a value that is wrong is a fault.
+ */
+export async function planReservations(
+  snapshot: Snapshot,
+  nodes: readonly string[],
+  subnets: readonly ServedSubnet[],
+  machine: Pick<Machine, 'addresses' | 'resolver'>,
+): Promise<{ readonly byNode: ReadonlyMap<string, readonly Reservation[]>; readonly messages: readonly string[] }> {
+  const resolve = machine.resolver();
+  const own = new Set(machine.addresses().map(({ ip }) => ipText(ip)));
+  const reader = effectiveReader(snapshot);
+  const byNode = new Map<string, Reservation[]>(nodes.map((node) => [node, []]));
+  const { wishes, messages } = await allWishes(reader, nodes);
+  const looked = await lookUp(wishes, resolve);
+  const bootServer = bootServers(reader, resolve);
+  // Whether any row could name one, or a loader.
+  const someServers = reader.tablesInUse.includes(noderesTable);
+  for (const [i, wish] of wishes.entries()) {
+    if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
+    const { node, mac, host } = wish;
+    const list = byNode.get(node)!;
+    if (host === noAddress) {
+      list.push({ node, mac, ip: undefined, address: '', hostname: node, nextServer: undefined, loader: undefined });
+      continue;
+    }
+    const ip = wish.ip ?? looked.get(host);
+    if (!ip) {
+      messages.push(`Ignoring ${host} of node ${node}, it can not be resolved.`);
+      continue;
+    }
+    const subnet = subnetOf(subnets, ip);
+    const address = ipText(ip);
+    if (!subnet) {
+      messages.push(`Ignoring ${host} of node ${node}: no network that DHCP serves has its address ${address}.`);
+      continue;
+    }
+    checkAddress(wish, ip, address, subnet, own);
+    const twin = list.find((other) => other.mac === mac && other.ip && subnetOf(subnets, other.ip) === subnet);
+    if (twin) throw fault(wish, 'mac.mac', `${mac} would have two addresses in network ${subnet.network}`);
+    const nextServer = ip.family === 4 && someServers ? await bootServer(node) : undefined;
+    const loader = someServers && usesGrub(reader, node) ? 'grub' : undefined;
+    list.push({ node, mac, ip, address, hostname: host, nextServer, loader });
+  }
+  return { byNode, messages };
+}
+
+async function allWishes(
+  reader: EffectiveReader,
+  nodes: readonly string[],
+): Promise<{ readonly wishes: readonly Wish[]; readonly messages: string[] }> {
+  const wishes: Wish[] = [];
+  const messages: string[] = [];
+  for (const [i, node] of nodes.entries()) {
+    if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
+    const text = reader.row(macTable, node)?.['mac'];
+    if (!text) messages.push(`Unable to find mac address for ${node}`);
+    else for (const part of text.split('|')) wishes.push(...wishesOf(reader, node, part));
+  }
+  return { wishes, messages };
+}
+
+const fault = ({ node }: Pick<Wish, 'node'>, attribute: string, what: string): Fault =>
+  new Fault('invalid', `Node ${node}, ${attribute}: ${what}.`);
+
+function wishesOf(reader: EffectiveReader, node: string, part: string): Wish[] {
+  const mark = part.indexOf('!');
+  const macText = (mark < 0 ? part : part.slice(0, mark)).trim();
+  const mac = normalMac(macText);
+  if (!mac) throw fault({ node }, 'mac.mac', `${JSON.stringify(macText.slice(0, 60))} is not a MAC address`);
+  if (!isOneMachine(mac))
+    throw fault(
+      { node },
+      'mac.mac',
+      `${mac} is the address of no machine or of many; give that of its network adapter`,
+    );
+  const host = (mark < 0 ? node : part.slice(mark + 1).trim()) || node;
+  if (host === noAddress) return [{ node, mac, host, ip: undefined, attribute: 'mac.mac' }];
+  if (host !== node) checkHostName(host, `Node ${node}, mac.mac`);
+  const known = namedAddresses(reader, node, host).flatMap(({ ip: text, attribute }) => {
+    if (text === undefined) return [];
+    const ip = parseIp(text);
+    if (!ip) throw fault({ node }, attribute, `${JSON.stringify(text.slice(0, 60))} is not an IP address`);
+    return [{ node, mac, host, ip, attribute }];
+  });
+  return known.length > 0 ? known : [{ node, mac, host, ip: undefined, attribute: 'hosts.ip' }];
+}
+
+/** Where definitions give the host addresses. Nearly always it is the node itself, so that is not made to wait for its other names. */
+function namedAddresses(
+  reader: EffectiveReader,
+  node: string,
+  host: string,
+): readonly Pick<HostInterface, 'ip' | 'attribute'>[] {
+  const own = host === node ? reader.row(hostsTable, node)?.['ip'] : undefined;
+  if (own !== undefined) return [{ ip: own, attribute: 'hosts.ip' }];
+  return interfacesOf(reader, node).filter(({ name, others }) => name === host || others.includes(host));
+}
+
+/** The addresses of all hosts that no definition gives one. */
+async function lookUp(wishes: readonly Wish[], resolve: Resolve): Promise<Map<string, Ip>> {
+  const names = new Set(wishes.filter(({ ip, host }) => !ip && host !== noAddress).map(({ host }) => host));
+  const found = new Map<string, Ip>();
+  await Promise.all(
+    [...names].map(async (name) => {
+      const ip = await resolve(name);
+      // A name of the management node itself leads to a loopback address on many systems.
+      if (ip && ipKind(ip) === 'host') found.set(name, ip);
+    }),
+  );
+  return found;
+}
+
+function checkAddress(wish: Wish, ip: Ip, address: string, subnet: ServedSubnet, own: ReadonlySet<string>): void {
+  const { network, prefix, ranges, gateway } = subnet;
+  const whose = own.has(address)
+    ? 'an address of this management node'
+    : address === gateway && `the gateway of network ${network}`;
+  if (whose) throw fault(wish, wish.attribute, `${address} is ${whose}; give the node another address`);
+  const range = ranges.find((each) => isWithin(each, ip));
+  if (range) {
+    const what = `the address ${address} lies in the dynamic range ${rangeText(range)} of network ${network}`;
+    throw fault(wish, wish.attribute, `${what}, where any machine may get it; give the node another address`);
+  }
+  if (isNetworkEnd(prefix, ip))
+    throw fault(wish, wish.attribute, `${address} is the first or last address of network ${network}`);
+}
+
+const usesGrub = (reader: EffectiveReader, node: string): boolean =>
+  reader.row(noderesTable, node)?.['netboot']?.startsWith('grub2') === true;
+
+/** Finds the server that a node loads boot files from, where it has one of its own (noderes.tftpserver). */
+function bootServers(reader: EffectiveReader, resolve: Resolve): (node: string) => Promise<string | undefined> {
+  const cache = new Map<string, string>();
+  return async (node) => {
+    const name = reader.row(noderesTable, node)?.['tftpserver'];
+    if (!name || name === '<xcatmaster>') return undefined;
+    const cached = cache.get(name);
+    if (cached !== undefined) return cached;
+    const ip = parseIp(name);
+    if (!ip) checkHostName(name, `Node ${node}, noderes.tftpserver`);
+    const found = ip ?? (await resolve(name));
+    if (found?.family !== 4)
+      throw fault({ node }, 'noderes.tftpserver', `${JSON.stringify(name.slice(0, 60))} leads to no IPv4 address`);
+    cache.set(name, ipText(found));
+    return ipText(found);
+  };
+}

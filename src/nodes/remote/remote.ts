@@ -1,0 +1,167 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Type } from 'typebox';
+import { Sources } from '../../access/file-sources.ts';
+import type { SecretBox } from '../../access/secrets.ts';
+import { AddressGuard } from '../../core/address-guard.ts';
+import type { FaultData } from '../../core/errors.ts';
+import { shippedImageFiles } from '../../core/home.ts';
+import { parseIp } from '../../core/ip.ts';
+import { Count, Networks, oneOf, Path, Paths, setting, type ValuesOf } from '../../core/settings.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import type { Store } from '../../database/store.ts';
+import type { Hosts } from '../../names/hosts/hosts.ts';
+import { managementNode } from '../../objects/networks.ts';
+import { SshClient } from '../../protocols/ssh/client.ts';
+import type { Room } from '../../protocols/ssh/collected.ts';
+import type { HostKeys } from '../../protocols/ssh/host-keys.ts';
+import { SshProcesses } from '../../protocols/ssh/process.ts';
+import type { SshKeys } from '../ssh-keys.ts';
+import { RemoteNodes } from './remote-nodes.ts';
+import { type RemoteTarget, remoteTargets } from './targets.ts';
+
+export const remoteSettings = Type.Object({
+  transport: setting(oneOf('ssh2', 'process'), 'SSH in this process, or by the ssh command (`process`)', {
+    default: 'ssh2',
+  }),
+  sshConfig: setting(Path, 'configuration file of the ssh command', { defaultText: 'none' }),
+  port: setting(Count, 'port of SSH on nodes', { default: 22 }),
+  hostKeys: setting(
+    oneOf('first-use', 'strict'),
+    'whether a host key that is not known is accepted and kept, or refused (`strict`)',
+    {
+      default: 'first-use',
+    },
+  ),
+  fanOut: setting(Count, 'nodes that one command works on at once', { default: 256 }),
+  connectSeconds: setting(Count, 'seconds from nothing to a started command', { default: 10 }),
+  commandSeconds: setting(Count, 'seconds a command may run on a node', { default: 600 }),
+  keepSeconds: setting(Count, 'seconds an unused connection is kept', { default: 30 }),
+  outputLimit: setting(Count, "bytes of a node's output that are kept", { default: 1_048_576, defaultText: '1 MiB' }),
+  sources: setting(Paths, 'directories that files may be sent from', { defaultText: '`DIR/files`, `/install`' }),
+  networks: setting(Networks, 'networks that nodes are in', {
+    defaultText: 'anywhere, which the log tells at the start',
+  }),
+  postscripts: setting(Path, 'directory of the scripts that nodes run', { defaultText: '`DIR/postscripts`' }),
+});
+export type RemoteSettings = ValuesOf<typeof remoteSettings>;
+
+/** Bytes of output of one command that are kept for all nodes together, as long as each may keep a little. */
+const allOutput = 32 * 1024 * 1024;
+const leastOutput = 4 * 1024;
+
+/** What commands by SSH are prepared with: where nodes are, what may be sent to them and how much is kept of what they say. */
+export class Remote {
+  /** The line for authorized_keys on the nodes. */
+  readonly publicKey: string;
+  /** Nodes that one command works on at once, unless it is told otherwise. */
+  readonly fanOut: number;
+  readonly sources: Sources;
+  /** The directory of the scripts that nodes run. */
+  readonly postscripts: string;
+  readonly keptOutput = new KeptOutput();
+  readonly #settings: RemoteSettings;
+  readonly #hosts: Hosts;
+  readonly #guard: AddressGuard;
+
+  readonly #box: SecretBox;
+
+  constructor(
+    settings: RemoteSettings,
+    { data, hosts, keys, box }: { data: string; hosts: Hosts; keys: SshKeys; box: SecretBox },
+  ) {
+    const files = join(data, 'files');
+    if (settings.sources === undefined) mkdirSync(files, { recursive: true, mode: 0o700 });
+    this.publicKey = keys.publicKey;
+    this.fanOut = settings.fanOut;
+    this.sources = new Sources(settings.sources ?? [files, '/install'], data, [shippedImageFiles]);
+    this.postscripts = settings.postscripts ?? join(data, 'postscripts');
+    this.#settings = settings;
+    this.#hosts = hosts;
+    this.#box = box;
+    this.#guard = new AddressGuard(settings.networks, 'node');
+  }
+
+  /** Finds nodes for that user there. Where they are is looked up once, so it is for one command. */
+  targets(snapshot: Snapshot, user: string): (node: string) => Promise<RemoteTarget | FaultData> {
+    const { port } = this.#settings;
+    return remoteTargets({ snapshot, resolve: this.#hosts.resolve(), guard: this.#guard, port, user });
+  }
+
+  /** Secrets for nodes that are meant to have them, as stored in the column. */
+  opened(sealed: Readonly<Record<string, string>>, column: string): Record<string, string> {
+    return Object.fromEntries(Object.entries(sealed).map(([name, text]) => [name, this.#box.open(text, column)]));
+  }
+
+  /** Bytes that are kept of each node's output when so many are asked. */
+  outputLimit(nodes: number): number {
+    return Math.min(this.#settings.outputLimit, Math.max(leastOutput, Math.floor(allOutput / Math.max(1, nodes))));
+  }
+}
+
+/** The way to nodes, for the process that works on them. */
+export function openRemoteNodes(settings: RemoteSettings, keys: SshKeys, hostKeys: HostKeys): RemoteNodes {
+  const { transport, sshConfig, keepSeconds, connectSeconds, commandSeconds } = settings;
+  return new RemoteNodes({
+    transport:
+      transport === 'ssh2'
+        ? new SshClient({ privateKey: keys.privateKey, hostKeys, idle: keepSeconds * 1_000 })
+        : new SshProcesses({ keyFile: keys.privateKeyFile, configuration: sshConfig, hostKeys }),
+    connectTimeout: connectSeconds * 1_000,
+    commandTimeout: commandSeconds * 1_000,
+  });
+}
+
+/** Machines that drivers go through to reach theirs; null is this one. */
+export const remoteHosts = (
+  store: Pick<Store, 'current'>,
+  remote: Pick<Remote, 'targets'>,
+  nodes: Pick<RemoteNodes, 'socket'>,
+) => ({
+  async find(host: string, user: string): Promise<RemoteTarget | FaultData | null> {
+    const here = managementNode(store.current);
+    const ip = parseIp(host);
+    if (ip ? here.hasAddress(ip) : here.hasName(host)) return null;
+    return remote.targets(store.current, user)(host);
+  },
+  socket: (...asked: Parameters<RemoteNodes['socket']>) => nodes.socket(...asked),
+});
+
+const perUser = 128 * 1024 * 1024;
+
+/** Bounds the bytes of output that are kept for one user at a time, by all commands whose replies are not sent yet. */
+export class KeptOutput {
+  readonly #limit: number;
+  readonly #used = new Map<string, number>();
+
+  constructor(limit = perUser) {
+    this.#limit = limit;
+  }
+
+  /** Room for one command. `left` says when its reply is sent or its client has left; then it holds nothing any more. */
+  until(left: AbortSignal, user: string): Room {
+    let own = 0;
+    left.addEventListener(
+      'abort',
+      () => {
+        this.#add(user, -own);
+        own = 0;
+      },
+      { once: true },
+    );
+    return {
+      take: (bytes) => {
+        const taken = left.aborted ? 0 : Math.min(bytes, this.#limit - (this.#used.get(user) ?? 0));
+        own += taken;
+        this.#add(user, taken);
+        return taken;
+      },
+    };
+  }
+
+  #add(user: string, bytes: number): void {
+    const used = (this.#used.get(user) ?? 0) + bytes;
+    if (used > 0) this.#used.set(user, used);
+    else this.#used.delete(user);
+  }
+}

@@ -1,0 +1,134 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Refusals } from '../../access/refusals.ts';
+import { DiskFull } from '../../core/disk-full.ts';
+import { Fault } from '../../core/errors.ts';
+import type { AuditRecord } from '../../database/database.ts';
+import { shortened } from '../../dispatch/audit.ts';
+import { withoutSecrets } from '../../objects/secret-names.ts';
+import type { Identity } from './authenticate.ts';
+import type { Endpoint, Route } from '../endpoints/endpoint.ts';
+import type { HttpRequest } from './request-log.ts';
+import { localUser } from './local-peers.ts';
+import type { CommonParameters } from './parameters.ts';
+import type { Root } from '../endpoints/roots.ts';
+
+/** What a request shows of who sent it, wherever that stands. */
+export interface Credentials {
+  readonly token: string | undefined;
+  readonly userName: string | undefined;
+  readonly userPW: string | undefined;
+  /** What to tell a caller who is refused; it says nothing of what is right. */
+  readonly hint: () => string;
+}
+
+/** X-Auth-Token counts before everything else, the header Authorization where nothing else was sent. */
+function credentialsOf(
+  root: Root,
+  { byAccount }: Pick<Endpoint, 'byAccount'>,
+  headers: IncomingHttpHeaders,
+  common: CommonParameters,
+): Credentials {
+  const sentToken = headers['x-auth-token'];
+  const header = Array.isArray(sentToken) ? sentToken[0] : sentToken;
+  const authorization = root.takesAuthorization ? readAuthorization(headers.authorization) : undefined;
+  const sent = header ?? (common.userName ? undefined : authorization?.token);
+  const token = byAccount ? undefined : sent;
+  const { userName = authorization?.userName, userPW = authorization?.userPW } = common;
+  return { token, userName, userPW, hint: () => hintFor({ token, userName, userPW }, authorization, common) };
+}
+
+interface Authorization {
+  readonly scheme: string;
+  readonly token?: string;
+  readonly userName?: string;
+  readonly userPW?: string;
+}
+
+function readAuthorization(header: string | undefined): Authorization | undefined {
+  if (header === undefined) return undefined;
+  const [scheme = '', value = ''] = header.trim().split(/\s+/, 2);
+  if (scheme.toLowerCase() === 'bearer' && value !== '') return { scheme, token: value };
+  if (scheme.toLowerCase() !== 'basic') return { scheme };
+  const [, userName, userPW] = /^([^:]*):(.*)$/s.exec(Buffer.from(value, 'base64').toString('utf8')) ?? [];
+  return userName === undefined || userPW === undefined ? { scheme } : { scheme, userName, userPW };
+}
+
+function hintFor(
+  { token, userName, userPW }: Omit<Credentials, 'hint'>,
+  authorization: Authorization | undefined,
+  { misspelt }: CommonParameters,
+): string {
+  if (token !== undefined) return 'The token is not known or has expired; POST /tokens gives a new one.';
+  if (userName && userPW) return 'The account or its password is not right.';
+  if (misspelt !== undefined) return `"${misspelt.given}" is not known; it is written "${misspelt.meant}".`;
+  if (userName) return 'userName was sent without userPW.';
+  if (userPW) return 'userPW was sent without userName.';
+  if (authorization && !authorization.token)
+    return 'The header Authorization is not understood; send "Bearer TOKEN", or "Basic" with account and password.';
+  return 'No credentials were sent: send a token in the header X-Auth-Token, or userName and userPW.';
+}
+
+/** Of a request that never became a command; dispatch notes the others. */
+export const refusalRecord = (
+  { endpoint }: Route,
+  request: HttpRequest,
+  user: string,
+  status: string,
+  range = '',
+): AuditRecord => ({
+  time: Date.now(),
+  user: withoutSecrets(user),
+  client: request.ip,
+  command: endpoint.command.name,
+  noderange: shortened(range),
+  args: '',
+  status,
+  request: request.id,
+});
+
+/** Finds out who sends a request, or notes that it could not be found out. `missing` is told to one who sent no credentials. */
+export function identify(
+  route: Route,
+  request: HttpRequest,
+  common: CommonParameters,
+  missing?: Fault,
+): Identity | Promise<Identity> {
+  const { services, endpoint, root } = route;
+  const credentials = credentialsOf(root, endpoint, request.headers, common);
+  const { token, userName, userPW, hint } = credentials;
+  if (endpoint.needsToken && token === undefined) {
+    throw new Fault('method', `${endpoint.method} here revokes the token sent in X-Auth-Token, and none was sent.`);
+  }
+  const refused = async (error: unknown): Promise<never> => {
+    if (services.audit && error instanceof Fault)
+      await noteRefusal(
+        services.refusals,
+        refusalRecord(route, request, userName?.slice(0, 256) ?? '', 'Denied (authentication)'),
+      );
+    throw root.takesAuthorization ? explained(error, hint()) : error;
+  };
+  const isLocal = (): boolean => localUser(request.raw.socket) !== undefined;
+  if (missing && token === undefined && !(userName && userPW) && !isLocal()) return refused(missing);
+  try {
+    const identity = services.authenticator.identify(credentials, request.ip, request.raw.socket);
+    return identity instanceof Promise ? identity.catch(refused) : identity;
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+/** Strangers hear nothing about the directories of this machine. */
+async function noteRefusal(refusals: Refusals, record: AuditRecord): Promise<void> {
+  try {
+    await refusals.note(record);
+  } catch (error) {
+    if (!(error instanceof DiskFull)) throw error;
+    throw new DiskFull('The audit log could not be written', undefined, error.cause);
+  }
+}
+
+/** What was wrong, for a fault that does not say it. */
+const explained = (error: unknown, hint: string): unknown =>
+  error instanceof Fault && error.kind === 'unauthenticated' && error.sentences.length === 1
+    ? new Fault('unauthenticated', [...error.sentences, hint])
+    : error;

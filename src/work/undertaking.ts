@@ -1,0 +1,180 @@
+import { dirname } from 'node:path';
+import { Type } from 'typebox';
+import { Fault } from '../core/errors.ts';
+import type { Logger } from '../core/log.ts';
+import { Count, setting, type ValuesOf } from '../core/settings.ts';
+import { doInChild, unforeseen } from './child-process.ts';
+import type { Batch } from './messages.ts';
+import { readRecord, removeRecord, type RunRecord, writeRecord } from './records.ts';
+import { checkReserve, removeStaging } from './stagings.ts';
+
+export const longWorkSettings = Type.Object({
+  seconds: setting(Count, 'seconds that long work, such as building an image, may take', { default: 14_400 }),
+  atOnce: setting(Count, 'long work that is done at once; more waits, and one user has at most all but one of them', {
+    default: 4,
+  }),
+  reserve: setting(Count, 'bytes that long work leaves free on the file systems it writes to', {
+    default: 1_073_741_824,
+    defaultText: '1 GiB',
+  }),
+});
+export type LongWorkSettings = ValuesOf<typeof longWorkSettings>;
+
+/** Who works on what. */
+export interface Claim {
+  readonly subject: string;
+  readonly run: string;
+  readonly command: string;
+  readonly user: string;
+  readonly started: number;
+  /** Whether the user may see runs of others. */
+  readonly seesAll: boolean;
+}
+
+/** What undertakings share. */
+export interface House {
+  readonly settings: LongWorkSettings;
+  readonly directory: string;
+  readonly log: Logger;
+  /** Aborted when muster stops. */
+  readonly stop: AbortSignal;
+  isIsolated(): Promise<boolean>;
+  /** Removes what a run has left, while nobody waits for it. */
+  cleanUp(record: RunRecord): void;
+  slot<T>(user: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+}
+
+/** Milliseconds between two looks at the room that is left. */
+const lookEvery = 250;
+const longestTimer = 2 ** 31 - 1;
+/** Milliseconds that a stop of muster waits for stagings to be removed. */
+const patience = 15_000;
+
+/** One run of long work from its claim to the moment when nothing of it is left. */
+export class Undertaking {
+  readonly claim: Claim;
+  /** Aborted when the run is cancelled or muster stops. */
+  readonly signal: AbortSignal;
+  readonly #house: House;
+  readonly #ended = Promise.withResolvers<void>();
+  #record: RunRecord | undefined;
+  readonly #written = new Set<string>();
+
+  constructor(house: House, claim: Claim, cancelled: AbortSignal) {
+    this.claim = claim;
+    this.#house = house;
+    this.signal = AbortSignal.any([cancelled, house.stop]);
+  }
+
+  /** When the subject is free again. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** Whether it ends because muster does. */
+  get isStopped(): boolean {
+    const { stop } = this.#house;
+    return stop.aborted && this.signal.reason === stop.reason;
+  }
+
+  /** Notes the run on disk: if muster is killed, the next one knows of it. */
+  async record(about: Omit<RunRecord, 'run' | 'command' | 'user' | 'started' | 'stagings'>): Promise<void> {
+    const { run, command, user, started } = this.claim;
+    const record = { ...about, run, command, user, started, stagings: [] };
+    await writeRecord(this.#house.directory, record);
+    this.#record = record;
+  }
+
+  /** Does work when its turn comes; `waits` is called if that is not now. */
+  inTurn<T>(waits: () => void, work: (hasWaited: boolean) => Promise<T>): Promise<T> {
+    let isLate = false;
+    let hasBegun = false;
+    const done = this.#house.slot(this.claim.user, this.signal, () => {
+      hasBegun = true;
+      return work(isLate);
+    });
+    isLate = true;
+    if (!hasBegun) waits();
+    return done;
+  }
+
+  /** Has the module do the job in a process of its own. */
+  async do(module: string, job: unknown, tell: (batch: Batch) => void): Promise<unknown> {
+    const { settings, directory, log } = this.#house;
+    const isolated = await this.#house.isIsolated();
+    const limits = new AbortController();
+    const signal = AbortSignal.any([this.signal, limits.signal]);
+    const stopLooking = look(this.#written, settings.reserve, limits);
+    const late = setTimeout(
+      () => limits.abort(tooLong(settings.seconds)),
+      Math.min(settings.seconds * 1_000, longestTimer),
+    );
+    const order = { module, job, directory, record: this.#record!, reserve: settings.reserve, isolated };
+    const writesTo = (staging: string): unknown => this.#written.add(dirname(staging));
+    try {
+      return await doInChild(order, { signal, log, tell, writesTo });
+    } finally {
+      clearTimeout(late);
+      stopLooking();
+    }
+  }
+
+  /**
+   * Leaves nothing behind, whatever came of it. What muster's stop has interrupted stays on record. Who has made something need not wait
+   * until the rest is removed; who only moved things away may have done so for their room.
+   */
+  async end(isDone: boolean): Promise<void> {
+    const { directory, log } = this.#house;
+    const { run } = this.claim;
+    try {
+      if (!this.#record) return;
+      const record = await readRecord(directory, run);
+      const removed = (signal?: AbortSignal): Promise<unknown> =>
+        Promise.all(record.stagings.map((path) => removeStaging(path, run, signal)));
+      if (isDone && this.#written.size > 0) {
+        const done = { ...record, done: true } as const;
+        await writeRecord(directory, done);
+        this.#house.cleanUp(done);
+      } else if (this.isStopped && !isDone) {
+        const interrupted = { ...record, interrupted: Date.now() };
+        await writeRecord(directory, interrupted);
+        await removed(AbortSignal.timeout(patience));
+        await writeRecord(directory, { ...interrupted, stagings: [] });
+      } else {
+        await removed();
+        await removeRecord(directory, run);
+      }
+    } catch (error) {
+      // The record stays, and the next start tries again.
+      log.error({ err: error, run }, 'what a run left could not be removed');
+    } finally {
+      this.#ended.resolve();
+    }
+  }
+
+  /** What clients are told of an error. */
+  told(error: unknown): Fault {
+    if (error instanceof Fault) return error;
+    const { run, command } = this.claim;
+    this.#house.log.error({ err: error, run }, `${command} failed unexpectedly`);
+    return unforeseen(run);
+  }
+}
+
+/** Ends work before it fills a file system that it writes to. */
+function look(written: ReadonlySet<string>, reserve: number, limits: AbortController): () => void {
+  let isLooking = false;
+  const timer = setInterval(() => {
+    if (isLooking || written.size === 0) return;
+    isLooking = true;
+    Promise.all([...written].map((directory) => checkReserve(directory, reserve)))
+      .catch((error: unknown) => limits.abort(error))
+      .finally(() => {
+        isLooking = false;
+      });
+  }, lookEvery);
+  return () => clearInterval(timer);
+}
+
+const tooLong = (seconds: number): Fault =>
+  new Fault('deadline', `It took longer than ${seconds} seconds (setting longWork.seconds) and was ended.`);
