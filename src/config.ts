@@ -64,8 +64,8 @@ export const allSettings = Type.Object({
 export type Config = StaticDecode<typeof allSettings> & {
   /** Variables that look like settings and are none. */
   readonly unknownVariables: readonly string[];
-  /** What the file sets and has no effect any more. */
-  readonly retiredSettings: readonly string[];
+  /** A sentence for every setting of the version before that is still given. */
+  readonly earlierSettings: readonly string[];
 };
 
 /** Settings of the version before this one. */
@@ -73,11 +73,11 @@ const retired: ReadonlySet<string> = new Set(['hardware.rehearsal']);
 
 /** The settings of this start. */
 export function loadConfig(flags: Flags, environment: Environment): Config {
-  const retiredSettings: string[] = [];
-  const found = (name: string): unknown => retiredSettings.push(name);
+  const earlierSettings: string[] = [];
+  const warn = (sentence: string): unknown => earlierSettings.push(sentence);
   return {
-    ...loadSettings(allSettings, flags, environment, { names: retired, found }),
+    ...loadSettings(allSettings, flags, environment, { retired, warn }),
     unknownVariables: unknownVariables(allSettings, environment),
-    retiredSettings,
+    earlierSettings,
   };
 }

@@ -89,10 +89,10 @@ export async function openContext(config: Config): Promise<Context> {
     const remote = new Remote(config.remote, { data: config.data, hosts, keys, box });
     const hostKeys = new SshHostKeys(store, config.remote.hostKeys);
     const nodes = openRemoteNodes(config.remote, keys, hostKeys);
-    const { ca, powerDeadline, networks } = config.hardware;
+    const { ca, networks } = config.hardware;
     const guard = new AddressGuard(networks);
     const certificates = new ServiceProcessorTrust(store, ca === undefined ? undefined : readFileSync(ca, 'utf8'));
-    const powerTimeout = powerDeadline * 1_000;
+    const powerTimeout = config.hardware.powerTimeout * 1_000;
     const driverOptions = { trust: certificates, guard, powerTimeout, hosts: remoteHosts(store, remote, nodes) };
     const drivers = makeDrivers(driverOptions, config.hardware);
     const dns = new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log });

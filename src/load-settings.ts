@@ -25,10 +25,11 @@ interface Entry {
 
 type Values = Map<string, unknown>;
 
-/** Settings that earlier versions had: a file that still has one is read. */
-interface Retired {
-  readonly names: ReadonlySet<string>;
-  readonly found: (name: string) => unknown;
+/** Settings of the version before this one. They are read, and `warn` gets a sentence for each. */
+interface Earlier {
+  /** Names of settings that have no effect any more. */
+  readonly retired: ReadonlySet<string>;
+  readonly warn: (sentence: string) => unknown;
 }
 
 /** Every setting; the names of its variable and its option follow from where it is. */
@@ -52,13 +53,16 @@ export function loadSettings<S extends Settings>(
   settings: S,
   flags: Flags,
   environment: Environment,
-  retired: Retired = { names: new Set(), found: () => undefined },
+  earlier: Earlier = { retired: new Set(), warn: () => undefined },
 ): StaticDecode<S> {
   const entries = entriesOf(settings);
   const file = flags.config ?? environment['MUSTER_CONFIG'];
   const values: Values = new Map([
-    ...(file ? fromFile(file, settings, entries, retired) : []),
-    ...fromTexts(entries, ({ variable }) => [environment[variable] || undefined, `Environment variable ${variable}`]),
+    ...(file ? fromFile(file, settings, entries, earlier) : []),
+    ...fromTexts(entries, (entry) => {
+      const variable = variableIn(environment, entry, earlier);
+      return [environment[variable] || undefined, `Environment variable ${variable}`];
+    }),
     ...fromTexts(entries, ({ name, option = '' }) => [option === '' ? undefined : flags[flagOf(name)], option]),
   ]);
   return Decode(settings, nested(settings, values));
@@ -66,11 +70,47 @@ export function loadSettings<S extends Settings>(
 
 /** Variables that look like settings and are none: somebody may have misspelt one that protects something. */
 export function unknownVariables(settings: Settings, environment: Environment): string[] {
-  const variables = new Set(['MUSTER_CONFIG', ...entriesOf(settings).map(({ variable }) => variable)]);
+  const known = entriesOf(settings).flatMap(({ variable, setting: { formerly } }) => [variable, formerly?.variable]);
+  const variables = new Set<string | undefined>(['MUSTER_CONFIG', ...known]);
   return Object.keys(environment).filter((name) => name.startsWith('MUSTER_') && !variables.has(name));
 }
 
-function fromFile(file: string, { properties }: Settings, entries: readonly Entry[], retired: Retired): Values {
+const renamed = (where: string, former: string, name: string): string =>
+  `${where}: ${former} is now called ${name}. The former name works in this version only: use the new one.`;
+
+const givenTwice = (where: string, former: string, name: string): Fault =>
+  new Fault('invalid', `${where}: ${former} is the former name of ${name}, and both are set: remove the former.`);
+
+/** The variable that has the value of a setting. */
+function variableIn(environment: Environment, { variable, setting: { formerly } }: Entry, { warn }: Earlier): string {
+  if (!formerly || !environment[formerly.variable]) return variable;
+  if (environment[variable]) throw givenTwice('Environment', formerly.variable, variable);
+  warn(renamed('Environment', formerly.variable, variable));
+  return formerly.variable;
+}
+
+/** What a file sets, by the names of today. */
+function withNewNames(
+  file: string,
+  entries: readonly Entry[],
+  values: readonly (readonly [string, unknown])[],
+  { retired, warn }: Earlier,
+): readonly (readonly [string, unknown])[] {
+  const given = new Set(values.map(([name]) => name));
+  return values.flatMap(([name, value]) => {
+    if (retired.has(name)) {
+      warn(`${file}: the setting ${name} has no effect any more. Remove it.`);
+      return [];
+    }
+    const now = entries.find(({ setting }) => setting.formerly?.name === name)?.name;
+    if (now === undefined) return [[name, value] as const];
+    if (given.has(now)) throw givenTwice(file, name, now);
+    warn(renamed(file, name, now));
+    return [[now, value] as const];
+  });
+}
+
+function fromFile(file: string, { properties }: Settings, entries: readonly Entry[], earlier: Earlier): Values {
   const flat = Object.entries(parseFile(file)).flatMap(([key, value]) => {
     if (!Object.hasOwn(properties, key) || !('properties' in properties[key]!)) return [[key, value] as const];
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -83,12 +123,8 @@ function fromFile(file: string, { properties }: Settings, entries: readonly Entr
   );
   const base = dirname(resolve(file));
   return new Map(
-    flat.flatMap(([name, value]) => {
+    withNewNames(file, entries, flat, earlier).map(([name, value]) => {
       const setting = settings.get(name);
-      if (retired.names.has(name)) {
-        retired.found(name);
-        return [];
-      }
       if (!setting) {
         const names = [...settings.keys()].join(', ');
         throw new Fault(
@@ -96,7 +132,7 @@ function fromFile(file: string, { properties }: Settings, entries: readonly Entr
           `${file}: there is no setting ${name}. The settings are ${names}.${suggestion(name, settings.keys())}`,
         );
       }
-      return [[name, checked(setting, value, base, `${file}: ${name}`)] as const];
+      return [name, checked(setting, value, base, `${file}: ${name}`)];
     }),
   );
 }

@@ -30,8 +30,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   const context = await openContext(config);
   for (const name of config.unknownVariables)
     context.log.warn(`The environment variable ${name} is no setting and has no effect.`);
-  for (const name of config.retiredSettings)
-    context.log.warn(`The setting ${name} has no effect any more. Remove it from the configuration file.`);
+  for (const sentence of config.earlierSettings) context.log.warn(sentence);
   collectMetrics(context);
   const diskRoom = new DiskRoom(context);
   context.metrics.add(() => diskRoom.metrics());

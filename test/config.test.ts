@@ -28,7 +28,7 @@ describe('loadConfig', () => {
       xcatws: { errors: 'specification' },
       limits: { maxConnectionsPerAddress: 1_024, maxConcurrentPerUser: 1_024, requestTimeout: 60 },
       hardware: {
-        powerDeadline: 60,
+        powerTimeout: 60,
         ca: undefined,
         ipmiTimeout: 5,
         ipmiSuites: [17, 3],
@@ -56,7 +56,7 @@ describe('loadConfig', () => {
         tokenLifetime: 14_400,
         newBoots: 'shown',
         atOnce: 256,
-        deadline: 3_600,
+        timeout: 3_600,
       },
       remote: {
         transport: 'ssh2',
@@ -91,7 +91,7 @@ describe('loadConfig', () => {
       newDatabase: 'usual',
       rootPassword: undefined,
       unknownVariables: [],
-      retiredSettings: [],
+      earlierSettings: [],
     });
   });
 
@@ -123,7 +123,7 @@ describe('loadConfig', () => {
       maxConcurrentPerUser = 11
       requestTimeout = 12
       [hardware]
-      powerDeadline = 5
+      powerTimeout = 5
       ca = "bmc-ca.pem"
       ipmiTimeout = 8
       ipmiSuites = [17]
@@ -164,7 +164,7 @@ describe('loadConfig', () => {
       tokenLifetime = 600
       newBoots = "assumed"
       atOnce = 12
-      deadline = 900
+      timeout = 900
       [remote]
       transport = "process"
       sshConfig = "ssh_config"
@@ -203,7 +203,7 @@ describe('loadConfig', () => {
       tls: { certificate: join(directory, 'own.pem'), key: join(directory, 'own.key') },
       limits: { maxConnectionsPerAddress: 10, maxConcurrentPerUser: 11, requestTimeout: 12 },
       hardware: {
-        powerDeadline: 5,
+        powerTimeout: 5,
         ca: join(directory, 'bmc-ca.pem'),
         ipmiTimeout: 8,
         ipmiSuites: [17],
@@ -242,7 +242,7 @@ describe('loadConfig', () => {
         tokenLifetime: 600,
         newBoots: 'assumed',
         atOnce: 12,
-        deadline: 900,
+        timeout: 900,
       },
       remote: {
         transport: 'process',
@@ -277,7 +277,7 @@ describe('loadConfig', () => {
       newDatabase: 'bare',
       rootPassword: undefined,
       unknownVariables: [],
-      retiredSettings: [],
+      earlierSettings: [],
     });
   });
 
@@ -357,7 +357,26 @@ describe('loadConfig', () => {
 
   it('reads a file with a setting of the version before, and names it', () => {
     const config = file('logLevel = "warn"\n[hardware]\nrehearsal = false');
-    expect(loadConfig({ config }, {})).toMatchObject({ logLevel: 'warn', retiredSettings: ['hardware.rehearsal'] });
+    expect(loadConfig({ config }, {})).toMatchObject({
+      logLevel: 'warn',
+      earlierSettings: [`${config}: the setting hardware.rehearsal has no effect any more. Remove it.`],
+    });
+  });
+
+  it('takes former names of settings, with a warning each, but not beside the new ones', () => {
+    const config = file('[boot]\ndeadline = 7');
+    const { boot, hardware, earlierSettings, unknownVariables } = loadConfig(
+      { config },
+      { MUSTER_POWER_DEADLINE: '8' },
+    );
+    expect([boot.timeout, hardware.powerTimeout, unknownVariables]).toEqual([7, 8, []]);
+    expect(earlierSettings).toEqual([
+      `${config}: boot.deadline is now called boot.timeout. The former name works in this version only: use the new one.`,
+      'Environment: MUSTER_POWER_DEADLINE is now called MUSTER_POWER_TIMEOUT. The former name works in this version only: use the new one.',
+    ]);
+    const both = /former name of .*, and both are set: remove the former\.$/;
+    expect(() => loadConfig({}, { MUSTER_BOOT_DEADLINE: '1', MUSTER_BOOT_TIMEOUT: '2' })).toThrow(both);
+    expect(() => loadConfig({ config: file('[boot]\ndeadline = 7\ntimeout = 8') }, {})).toThrow(both);
   });
 
   it('names the variable or option that is wrong, and a file that is not there', () => {

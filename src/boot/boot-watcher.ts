@@ -26,20 +26,20 @@ interface Surroundings {
 /** Watches nodes boot, each for one caller at a time, and bounds how many do at once. */
 export class BootWatcher {
   readonly #surroundings: Surroundings;
-  readonly #deadline: number;
+  readonly #timeout: number;
   readonly #slots: NamedSlots;
   readonly #watches = new Map<string, BootWatch>();
   #isClosed = false;
 
-  constructor(surroundings: Surroundings, { atOnce, deadline }: Pick<BootSettings, 'atOnce' | 'deadline'>) {
+  constructor(surroundings: Surroundings, { atOnce, timeout }: Pick<BootSettings, 'atOnce' | 'timeout'>) {
     this.#surroundings = surroundings;
-    this.#deadline = deadline;
+    this.#timeout = timeout;
     this.#slots = new NamedSlots(atOnce);
     surroundings.reports.subscribe((node, note) => this.#watches.get(node)?.hear(note));
   }
 
   /** Takes a node for a caller, who gives it back by `release`. It has so many seconds to boot, or those of the setting. */
-  claim(node: string, user: string, seconds = this.#deadline): BootWatch {
+  claim(node: string, user: string, seconds = this.#timeout): BootWatch {
     this.checkFree(node);
     const watch = new BootWatch(node, user, seconds, this.#surroundings);
     this.#watches.set(node, watch);

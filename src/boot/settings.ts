@@ -20,6 +20,9 @@ export const bootSettings = Type.Object({
     { default: 'shown' },
   ),
   atOnce: setting(Count, 'nodes that `provision` lets boot at once; more wait', { default: 256 }),
-  deadline: setting(Count, 'seconds that a node which is provisioned has to boot', { default: 3_600 }),
+  timeout: setting(Count, 'seconds that a node which is provisioned has to boot', {
+    default: 3_600,
+    formerly: { name: 'boot.deadline', variable: 'MUSTER_BOOT_DEADLINE' },
+  }),
 });
 export type BootSettings = ValuesOf<typeof bootSettings>;

@@ -15,6 +15,8 @@ interface Details {
   readonly defaultText?: string;
   /** The environment variable, where its name does not follow from the setting's. */
   readonly variable?: string;
+  /** What it was called in the version before, in the file and as a variable: both still work, with a warning. */
+  readonly formerly?: { readonly name: string; readonly variable: string };
   /** For settings that have an option on the command line: what the option's value is called there. */
   readonly flag?: string;
   /** It may hold a password, so that errors do not repeat it. */

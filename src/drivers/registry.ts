@@ -18,9 +18,10 @@ const settingsOfKinds = Object.assign({}, ...kinds.map((kind): TProperties => ki
 
 /** Section `hardware`: what concerns several drivers, and what each has of its own. */
 export const hardwareSettings = Type.Object({
-  powerDeadline: setting(Count, 'seconds until a power command must have reached its state', {
+  powerTimeout: setting(Count, 'seconds until a power command must have reached its state', {
     default: 60,
-    variable: 'MUSTER_POWER_DEADLINE',
+    variable: 'MUSTER_POWER_TIMEOUT',
+    formerly: { name: 'hardware.powerDeadline', variable: 'MUSTER_POWER_DEADLINE' },
   }),
   ...settingsOfKinds,
   networks: setting(Networks, 'networks that BMCs are in; elsewhere no account is sent', {

@@ -15,7 +15,7 @@ let sluggish: RedfishLab;
 
 beforeAll(async () => {
   [server, bmcs, services, sluggish] = await Promise.all([
-    startServer({ environment: { MUSTER_POWER_DEADLINE: '2' } }),
+    startServer({ environment: { MUSTER_POWER_TIMEOUT: '2' } }),
     startBmcs({ count: 3, prefix: '127.72' }),
     startRedfish({ count: 2, prefix: '127.73', kinds: ['plain', 'openbmc'] }),
     startRedfish({ count: 2, prefix: '127.74', kinds: ['plain'], powerDelay: 60_000 }),

@@ -10,7 +10,7 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
   let world: VmWorld;
   let console: string;
   beforeAll(async () => {
-    world = await startVmWorld('127.131', 'powerDeadline = 30');
+    world = await startVmWorld('127.131', 'powerTimeout = 30');
     const { server, lab } = world;
     console = join(lab.directory, 'console');
     await server.ok('PUT', '/nodes', {

@@ -96,7 +96,7 @@ export const boot: Endpoint[] = [
       osimage,
       state: Type.Optional(Type.String({ description: 'boot, shell, standby, runcmd=COMMAND, runimage=URL' })),
       seconds: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 604_800, description: 'that a node has to boot; absent: boot.deadline' }),
+        Type.Integer({ minimum: 1, maximum: 604_800, description: 'that a node has to boot; absent: boot.timeout' }),
       ),
     }),
     args: (input) => ({
