@@ -11,7 +11,7 @@ export interface SchemaCheck<T> {
 /** Compiled when it is first used: compiling takes longer than many a process that has the schema is there. */
 export function schemaCheck<S extends TSchema>(schema: S): SchemaCheck<Static<S>> {
   let compiled: Validator | undefined;
-  const validator = (): Validator => (compiled ??= Compile(schema) as unknown as Validator);
+  const validator = (): Validator => (compiled ??= Compile(schema));
   return {
     is: (value): value is Static<S> => validator().Check(value),
     wrongAt(value) {

@@ -46,7 +46,7 @@ let cluster: TestStore;
 
 beforeAll(async () => {
   cluster = await memoryStore();
-  const drivers = new Map(['shelf', 'other'].map((name) => [name, { ...shelfDriver(), name } as Driver]));
+  const drivers = new Map(['shelf', 'other'].map((name) => [name, { ...shelfDriver(), name }]));
   for (const [node, mgt] of Object.entries({ s1: 'shelf', s2: 'shelf', o1: 'other' }))
     await cluster.put(['nodelist', { node }], ['nodehm', { node, mgt }]);
   await cluster.put(['vmmaster', { name: 'old', storage: 'shelf of somebody' }]);
