@@ -3,17 +3,14 @@ import { type StaticDecode, Type } from 'typebox';
 import { home } from './core/home.ts';
 import { logLevels } from './core/log.ts';
 import { Count, kind, ListenAddresses, oneOf, Path, setting, Switch } from './core/settings.ts';
-import { hardwareSettings } from './drivers/registry.ts';
+import { hardwareSettings } from './drivers/index.ts';
 import { httpSettings, limitSettings, socketSettings, tlsSettings, xcatwsSettings } from './rest/http/settings.ts';
-import { bootSettings } from './boot/settings.ts';
-import { dhcpSettings } from './names/dhcp/open-dhcp.ts';
-import { discoverySettings } from './nodes/discovery/discovery.ts';
-import { hookSettings, metricSettings } from './events/settings.ts';
-import { dnsSettings } from './names/dns/layout.ts';
-import { nameSettings } from './names/hosts/hosts.ts';
-import { imageSettings } from './images/settings.ts';
-import { longWorkSettings } from './work/undertaking.ts';
-import { remoteSettings } from './nodes/remote/remote.ts';
+import { bootSettings } from './boot/index.ts';
+import { dhcpSettings, dnsSettings, nameSettings } from './names/index.ts';
+import { discoverySettings, remoteSettings } from './nodes/index.ts';
+import { hookSettings, metricSettings } from './events/index.ts';
+import { imageSettings } from './images/index.ts';
+import { longWorkSettings } from './work/index.ts';
 import { type Environment, type Flags, loadSettings, unknownVariables } from './load-settings.ts';
 
 /** Every setting there is. */

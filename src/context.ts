@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { Logins } from './access/logins.ts';
 import { openData } from './access/open-data.ts';
 import { Refusals } from './access/refusals.ts';
 import type { Config } from './config.ts';
-import { AddressGuard } from './core/address-guard.ts';
 import { Metrics } from './core/metrics.ts';
 import type { FileLock } from './core/file-lock.ts';
 import { fileLimit } from './core/file-limit.ts';
@@ -12,11 +10,7 @@ import { say } from './core/line-sink.ts';
 import { lockDataDirectory } from './database/lock.ts';
 import type { Store } from './database/store.ts';
 import { Runs } from './dispatch/runs.ts';
-import { Devices } from './drivers/devices.ts';
-import { Discovery } from './drivers/discovery.ts';
-import { Governor } from './drivers/governor.ts';
-import { Hardware } from './drivers/hardware.ts';
-import { makeDrivers } from './drivers/registry.ts';
+import { openDrivers } from './drivers/index.ts';
 import { dropInitialPassword, prepareFirstStart } from './first-start.ts';
 import { accountsTurnedOver, sealer } from './objects/accounts.ts';
 import { NodeCatalog } from './objects/catalog.ts';
@@ -25,29 +19,13 @@ import { BodyBudgets } from './rest/http/incoming-body.ts';
 import { Concurrency, Connections } from './rest/http/connections.ts';
 import { RequestMeters } from './rest/http/request-log.ts';
 import type { RestServices } from './rest/endpoints/endpoint.ts';
-import { BootServer } from './boot/boot-server.ts';
-import { MachineDiscovery } from './boot/discovery/machines.ts';
-import { discoveryRoute } from './boot/discovery/route.ts';
-import { Switches } from './boot/discovery/switches.ts';
-import { NetworkDiscovery } from './nodes/discovery/discovery.ts';
-import { thisMachine } from './names/local-networks.ts';
-import { openDhcp } from './names/dhcp/open-dhcp.ts';
-import { Dns } from './names/dns/dns.ts';
-import { EventHub } from './events/hub.ts';
-import { Effects, nodeEffects } from './nodes/effects.ts';
-import { Hooks } from './events/hooks/hooks.ts';
-import { Hosts } from './names/hosts/hosts.ts';
-import { Images } from './images/images.ts';
-import { machineEffects } from './machines/effects.ts';
-import { MachineWatch } from './machines/watch.ts';
-import { LongWork } from './work/long-work.ts';
-import { NodeProbes } from './nodes/node-probes.ts';
-import { NodeStatus } from './nodes/node-status.ts';
-import { openRemoteNodes, Remote, remoteHosts } from './nodes/remote/remote.ts';
-import { RemovedNodes } from './nodes/removed-nodes.ts';
-import { ServiceProcessorTrust } from './drivers/bmc/certificate-trust.ts';
-import { openSshKeys, SshHostKeys } from './nodes/ssh-keys.ts';
-import { placeStockScripts } from './nodes/update/postscripts.ts';
+import { openBoot } from './boot/index.ts';
+import { EventHub, Hooks } from './events/index.ts';
+import { Images } from './images/index.ts';
+import { machineEffects, type MachineWatch, openMachines } from './machines/index.ts';
+import { openNames } from './names/index.ts';
+import { Effects, nodeEffects, type NodeStatus, openNodes } from './nodes/index.ts';
+import { LongWork } from './work/index.ts';
 import { version } from './version.ts';
 
 /** The one object that is handed to everything. */
@@ -83,47 +61,16 @@ export async function openContext(config: Config): Promise<Context> {
     const seal = sealer(box);
     say(await prepareFirstStart(store, seal, config));
     await dropInitialPassword(config.data, store, log);
-    const hosts = await openHosts(config, log);
-    const machine = thisMachine(() => hosts.resolve());
-    const keys = openSshKeys(config.data);
-    const remote = new Remote(config.remote, { data: config.data, hosts, keys, box });
-    const hostKeys = new SshHostKeys(store, config.remote.hostKeys);
-    const nodes = openRemoteNodes(config.remote, keys, hostKeys);
-    const { ca, networks } = config.hardware;
-    const guard = new AddressGuard(networks);
-    const certificates = new ServiceProcessorTrust(store, ca === undefined ? undefined : readFileSync(ca, 'utf8'));
-    const powerTimeout = config.hardware.powerTimeout * 1_000;
-    const driverOptions = { trust: certificates, guard, powerTimeout, hosts: remoteHosts(store, remote, nodes) };
-    const drivers = makeDrivers(driverOptions, config.hardware);
-    const dns = new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log });
-    const dhcp = openDhcp(config.dhcp, { data: config.data, store, log, machine });
-    const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
-    const status = new NodeStatus(store, failed);
+    const ground = { data: config.data, store, box, log };
+    const names = await openNames(config, ground);
+    const nodes = openNodes(config, ground, names);
+    const drivers = openDrivers(config.hardware, ground, nodes.hosts);
+    const images = new Images(config.images, { ...ground, remote: nodes.remote });
+    const bmcNetworks = config.hardware.networks;
+    const { boot, machines } = openBoot(config.boot, ground, { images, names, nodes, drivers, bmcNetworks });
     const events = new EventHub(store, log);
-    const images = new Images(config.images, { data: config.data, box, remote });
-    const { postscripts } = remote;
-    if (config.remote.postscripts === undefined) placeStockScripts(postscripts);
-    const boot = new BootServer(config.boot, {
-      data: config.data,
-      store,
-      log,
-      images,
-      status,
-      hostKeys,
-      dhcp,
-      postscripts,
-    });
-    const switches = new Switches({ box, hosts, guard, log });
-    const machines = new MachineDiscovery({
-      store,
-      dhcp,
-      log,
-      index: boot.index,
-      switches,
-      processorNetworks: networks,
-    });
-    const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
-    boot.routes.push(discoveryRoute({ machines, snapshot: () => store.current, ramdisk }));
+    const { status, hostKeys, remote, announcements, removedNodes } = nodes;
+    const { certificates, hardware, discovery, devices } = drivers;
     const runs = new Runs(undefined, undefined, events);
     let was = store.current;
     store.subscribe((current, sets) => {
@@ -141,12 +88,8 @@ export async function openContext(config: Config): Promise<Context> {
       catalog: new NodeCatalog(),
       ranges: { rangeFiles: config.rangeFiles },
       runs,
-      hardware: new Hardware(drivers, box),
-      workerServices: {
-        devices: new Devices(drivers, new Governor()),
-        remote: nodes,
-        probes: new NodeProbes(new AddressGuard(config.remote.networks, 'node')),
-      },
+      hardware,
+      workerServices: { devices, remote: nodes.connections, probes: nodes.probes },
       effects: new Effects(
         {
           ...nodeEffects({
@@ -161,21 +104,17 @@ export async function openContext(config: Config): Promise<Context> {
         },
         status,
       ),
-      discovery: new Discovery(guard),
-      announcements: new NetworkDiscovery(config.discovery),
-      hosts,
-      dns,
-      dhcp,
+      discovery,
+      announcements,
+      ...names,
       machines,
       remote,
       images,
       boot,
       longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
-      removedNodes: new RemovedNodes({ store, log, hosts, dns, dhcp }),
-      machineWatches: [...drivers.values()].flatMap(({ name: mgt, hypervisors }) =>
-        hypervisors ? new MachineWatch({ store, status, events, log, mgt, hypervisors }) : [],
-      ),
+      removedNodes,
+      machineWatches: openMachines(ground, drivers, { status, events }),
       events,
       hooks: new Hooks(config.hooks, { store, events, box, log }),
       metrics: new Metrics(),
@@ -215,12 +154,6 @@ function boundedConnections({ limits: { maxConnectionsPerAddress: wanted } }: Co
     );
   }
   return connections;
-}
-
-async function openHosts({ names, data }: Config, log: Logger): Promise<Hosts> {
-  const hosts = new Hosts(names, data);
-  await hosts.finishInterrupted().catch((error: unknown) => log.error({ err: error }, 'the hosts file is incomplete'));
-  return hosts;
 }
 
 export async function closeContext(context: Context): Promise<void> {

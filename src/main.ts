@@ -91,7 +91,7 @@ program
   .command('sshkey')
   .description('print the public key that muster logs in to nodes with, and make the key if there is none')
   .action(async () => {
-    const { openSshKeys } = await import('./nodes/ssh-keys.ts');
+    const { openSshKeys } = await import('./nodes/index.ts');
     await print(openSshKeys(settings().data).publicKey);
   });
 

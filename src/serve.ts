@@ -18,7 +18,7 @@ import { endpoints } from './rest/endpoints/index.ts';
 import { collectMetrics } from './metrics.ts';
 import { musterRoot } from './rest/endpoints/roots.ts';
 import { createServer } from './rest/http/server.ts';
-import { protectForgottenTrees, protectTrees } from './images/protect-trees.ts';
+import { protectForgottenTrees, protectTrees } from './images/index.ts';
 import { stopSignals } from './stop-signals.ts';
 
 const closeTimeout = 30_000;

@@ -3,7 +3,7 @@ import type { Logger } from '../core/log.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
-import { isBuiltMethod } from '../images/describe-image.ts';
+import { isBuiltMethod } from '../images/index.ts';
 import { imageOf, type NodeImage } from '../objects/node-image.ts';
 import type { NodeIndex } from './node-index.ts';
 import { type BootPacks, partOf } from './packs.ts';

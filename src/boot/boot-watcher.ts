@@ -1,7 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import { NamedSlots } from '../core/limiter.ts';
 import { unlessAborted, within } from '../core/waiting.ts';
-import type { NodeStatus } from '../nodes/node-status.ts';
+import type { NodeStatus } from '../nodes/index.ts';
 import { diagnose } from './diagnosis.ts';
 import type { BootReports, BootNote } from './reports.ts';
 import type { BootSettings } from './settings.ts';

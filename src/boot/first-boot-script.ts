@@ -1,8 +1,15 @@
 import { readdir } from 'node:fs/promises';
 import { commandLine, quoteWord, withEnvironment } from '../core/shell-words.ts';
 import type { EffectiveReader } from '../objects/effective.ts';
-import { ownScripts, scriptEnvironment } from '../nodes/update/plan-update.ts';
-import { hasScript, missingScript, type Postscript, scriptDirectory, scriptsOf } from '../nodes/update/postscripts.ts';
+import {
+  hasScript,
+  missingScript,
+  ownScripts,
+  type Postscript,
+  scriptDirectory,
+  scriptEnvironment,
+  scriptsOf,
+} from '../nodes/index.ts';
 
 /** Where scripts are on nodes, as `POST postscript` has it. */
 const onNode = '/xcatpost';

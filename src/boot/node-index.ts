@@ -6,7 +6,7 @@ import { tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from '../objects/effective.ts';
 import { interfacesOf } from '../objects/host-interfaces.ts';
 import { NodeMarks } from '../objects/node-marks.ts';
-import { normalMac, reservationsOf } from '../names/dhcp/reservations.ts';
+import { normalMac, reservationsOf } from '../names/index.ts';
 
 const macTable = tableNamed('mac');
 

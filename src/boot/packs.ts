@@ -2,10 +2,17 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { type BuiltMethod, describeDiskless } from '../images/describe-image.ts';
-import type { Images } from '../images/images.ts';
-import { type Manifest, manifestFile, type Pack, type Part, readManifestOf } from '../images/manifest.ts';
-import { packDirectory } from '../images/pack/kept-packs.ts';
+import {
+  type BuiltMethod,
+  describeDiskless,
+  type Images,
+  type Manifest,
+  manifestFile,
+  type Pack,
+  packDirectory,
+  type Part,
+  readManifestOf,
+} from '../images/index.ts';
 
 /** What a node fetches of an image. */
 export const partKinds = ['kernel', 'initrd', 'root'] as const;

@@ -5,7 +5,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import { type EffectiveReader, siteValue } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
-import type { Dhcp } from '../names/dhcp/dhcp.ts';
+import type { Dhcp } from '../names/index.ts';
 import type { BootStates } from './states.ts';
 
 /** The results of nodes that were brought to a state, once their reservations have followed. */

@@ -1,4 +1,4 @@
-import type { NodeStatus } from '../nodes/node-status.ts';
+import type { NodeStatus } from '../nodes/index.ts';
 
 /** What a node tells of its boot itself. */
 export const reportSteps = [

@@ -1,11 +1,17 @@
 import { Type } from 'typebox';
 import { programFile } from '../core/home.ts';
 import { effectiveReader } from '../objects/effective.ts';
-import { defineImages } from '../images/media/define-images.ts';
-import type { MediumJob, MediumMade } from '../images/media/copy-medium.ts';
-import { imagePlaces, mediumPlace, optionWords } from '../images/media/medium-place.ts';
-import { checkArch, parseName } from '../images/media/recognise.ts';
-import { realPlace } from '../images/real-paths.ts';
+import {
+  checkArch,
+  defineImages,
+  imagePlaces,
+  type MediumJob,
+  type MediumMade,
+  mediumPlace,
+  optionWords,
+  parseName,
+  realPlace,
+} from '../images/index.ts';
 import { installDirectory } from '../objects/node-image.ts';
 import { long } from './long.ts';
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import type { NodeValue } from '../core/results.ts';
-import { inventoryKinds, kindsIn, vitalsKinds } from '../drivers/capabilities.ts';
+import { inventoryKinds, kindsIn, vitalsKinds } from '../drivers/index.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { shownSettings } from '../objects/shown-arguments.ts';
 import { checkWord, onHardware, perNode } from './per-node.ts';

@@ -1,10 +1,6 @@
 import { Type } from 'typebox';
 import { programFile } from '../core/home.ts';
-import type { GenJob } from '../images/build/gen-job.ts';
-import type { GenMade } from '../images/build/gen.ts';
-import { planGen } from '../images/build/plan-gen.ts';
-import type { RunJob, RunMade } from '../images/build/run.ts';
-import { describeImage } from '../images/describe-image.ts';
+import { describeImage, type GenJob, type GenMade, planGen, type RunJob, type RunMade } from '../images/index.ts';
 import { imageArgument, imageSubject, selectImage } from './image.ts';
 import { long } from './long.ts';
 

@@ -1,9 +1,14 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { programFile } from '../core/home.ts';
-import type { Exported, ExportJob } from '../images/bundles/export.ts';
-import type { Imported, ImportJob } from '../images/bundles/import.ts';
-import { planExport, planImport } from '../images/bundles/plan-bundle.ts';
+import {
+  type Exported,
+  type ExportJob,
+  type Imported,
+  type ImportJob,
+  planExport,
+  planImport,
+} from '../images/index.ts';
 import { createObject } from '../objects/define.ts';
 import { objectExists } from '../objects/definitions.ts';
 import { typeNamed } from '../objects/types.ts';

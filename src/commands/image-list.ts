@@ -1,10 +1,7 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { programFile } from '../core/home.ts';
-import { describeImage } from '../images/describe-image.ts';
-import type { ImageJob } from '../images/image-job.ts';
-import { readManifestOf } from '../images/manifest.ts';
-import type { Removed } from '../images/removal.ts';
+import { describeImage, type ImageJob, readManifestOf, type Removed } from '../images/index.ts';
 import { query } from './command.ts';
 import { imageArgument, imageSubject, selectImage } from './image.ts';
 import { long } from './long.ts';

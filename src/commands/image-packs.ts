@@ -1,10 +1,6 @@
 import { Type } from 'typebox';
 import { programFile } from '../core/home.ts';
-import { describeImage } from '../images/describe-image.ts';
-import type { Pack } from '../images/manifest.ts';
-import type { PackJob } from '../images/pack/pack-job.ts';
-import { planPack } from '../images/pack/plan-pack.ts';
-import type { RollbackJob } from '../images/pack/rollback.ts';
+import { describeImage, type Pack, type PackJob, planPack, type RollbackJob } from '../images/index.ts';
 import { imageArgument, imageSubject, selectImage } from './image.ts';
 import { long } from './long.ts';
 

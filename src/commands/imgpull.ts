@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { programFile } from '../core/home.ts';
-import { type Pulled, type PullJob, pullWords } from '../images/containers/pull-job.ts';
-import { defineImage, planPull } from '../images/containers/plan-pull.ts';
+import { defineImage, planPull, type Pulled, type PullJob, pullWords } from '../images/index.ts';
 import { long } from './long.ts';
 
 const text = Type.Optional(Type.String());

@@ -3,7 +3,7 @@ import { Fault } from '../core/errors.ts';
 import { effectiveReader, siteValue } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
 import { hidden } from '../objects/secret-names.ts';
-import { answersWith } from '../boot/answers/answer-files.ts';
+import { answersWith } from '../boot/index.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { perNode } from './per-node.ts';
 

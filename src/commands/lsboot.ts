@@ -2,10 +2,8 @@ import { Type } from 'typebox';
 import type { NodeValue } from '../core/results.ts';
 import { tableNamed } from '../database/tables.ts';
 import { effectiveReader } from '../objects/effective.ts';
-import { diagnose } from '../boot/diagnosis.ts';
-import type { Boot, BootNote } from '../boot/reports.ts';
-import { shownBootState } from '../boot/states.ts';
-import { reservationsOf } from '../names/dhcp/reservations.ts';
+import { type Boot, type BootNote, diagnose, shownBootState } from '../boot/index.ts';
+import { reservationsOf } from '../names/index.ts';
 import { nodeArguments, query, selectNodes } from './command.ts';
 
 const statusTable = tableNamed('nodelist');

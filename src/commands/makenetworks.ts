@@ -9,7 +9,7 @@ import { objectExists } from '../objects/definitions.ts';
 import { attributeWords } from '../objects/shown-arguments.ts';
 import { networksOf } from '../objects/networks.ts';
 import { attributeNamed, typeNamed } from '../objects/types.ts';
-import { type ConnectedNetwork, localNetworks, type LocalNetworks } from '../names/local-networks.ts';
+import { type ConnectedNetwork, localNetworks, type LocalNetworks } from '../names/index.ts';
 import { change, textMap } from './command.ts';
 
 const type = typeNamed('network');

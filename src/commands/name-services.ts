@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type NameOrder, nameOrders } from '../names/hosts/own-lines.ts';
+import { type NameOrder, nameOrders } from '../names/index.ts';
 import {
   act,
   everyNode,

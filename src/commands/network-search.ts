@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { expandAddresses } from '../core/ip.ts';
-import type { Found } from '../drivers/discovery.ts';
-import { localAdapters } from '../names/local-networks.ts';
-import { KnownNodes } from '../nodes/discovery/rows.ts';
+import type { Found } from '../drivers/index.ts';
+import { localAdapters } from '../names/index.ts';
+import { KnownNodes } from '../nodes/index.ts';
 import { hidden, withoutSecrets } from '../objects/secret-names.ts';
 import { everyNode, noArguments, query } from './command.ts';
 

@@ -1,7 +1,5 @@
 import { Type } from 'typebox';
-import type { Machine } from '../boot/discovery/machine.ts';
-import { closeRanges, freeNodes, openRange, openRanges } from '../boot/discovery/ranges.ts';
-import type { Unmatched } from '../boot/discovery/unmatched.ts';
+import { closeRanges, freeNodes, type Machine, openRange, openRanges, type Unmatched } from '../boot/index.ts';
 import { emptyRange } from '../objects/select.ts';
 import { change, everyNode, noArguments, noLine, nothing, query, selectNodes } from './command.ts';
 

@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { effectiveReader } from '../objects/effective.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
-import { withReservations } from '../boot/prepare-boot.ts';
-import { parseBootStates, planBootStates, shownBootState, stateTables } from '../boot/states.ts';
+import { parseBootStates, planBootStates, shownBootState, stateTables, withReservations } from '../boot/index.ts';
 import { nodeArguments, query, selectNodes } from './command.ts';
 import { nodeChange } from './node-change.ts';
 

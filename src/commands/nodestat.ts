@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { type IpKind, ipKind, ipText, parseIp } from '../core/ip.ts';
 import type { NodeResult } from '../core/results.ts';
-import type { DeviceTarget } from '../drivers/devices.ts';
+import type { DeviceTarget } from '../drivers/index.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
 import {
@@ -11,7 +11,7 @@ import {
   applicationStatus,
   monitoredApplications,
   usualApplications,
-} from '../nodes/node-probes.ts';
+} from '../nodes/index.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { deviceAddress, perNode, type Plan, type Task, useDevice } from './per-node.ts';
 

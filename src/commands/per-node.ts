@@ -4,14 +4,10 @@ import { Fault, type FaultData, unlessFault } from '../core/errors.ts';
 import { suggestion } from '../core/nearest.ts';
 import type { NodeResult, NodeValue, PassOn } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import type { Capabilities } from '../drivers/capabilities.ts';
-import type { Devices, DeviceTarget } from '../drivers/devices.ts';
+import type { Capabilities, Devices, DeviceTarget } from '../drivers/index.ts';
 import type { Room } from '../protocols/ssh/collected.ts';
 import { hostAndPort } from '../protocols/ssh/target.ts';
-import type { NodeProbes } from '../nodes/node-probes.ts';
-import type { LocalFiles } from '../nodes/remote/local-files.ts';
-import type { RemoteNodes } from '../nodes/remote/remote-nodes.ts';
-import type { RemoteTarget } from '../nodes/remote/targets.ts';
+import type { LocalFiles, NodeProbes, RemoteNodes, RemoteTarget } from '../nodes/index.ts';
 import {
   type Arguments,
   type CommandBase,

@@ -3,12 +3,20 @@ import { asTheyCome } from '../core/as-they-come.ts';
 import { Fault } from '../core/errors.ts';
 import { nodeFailure, type NodeResult } from '../core/results.ts';
 import type { Interruptible } from '../core/slices.ts';
-import type { DeviceTarget } from '../drivers/devices.ts';
+import type { DeviceTarget } from '../drivers/index.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
-import { type BootWatch, goalOf } from '../boot/boot-watcher.ts';
-import { checkNode, checkProvisioned, withReservations } from '../boot/prepare-boot.ts';
-import { type BootStates, parseBootStates, planBootStates, stateTables } from '../boot/states.ts';
+import {
+  type BootStates,
+  type BootWatch,
+  checkNode,
+  checkProvisioned,
+  goalOf,
+  parseBootStates,
+  planBootStates,
+  stateTables,
+  withReservations,
+} from '../boot/index.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { nodeChange } from './node-change.ts';
 import { deviceAddress } from './per-node.ts';

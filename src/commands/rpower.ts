@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import type { Power, PowerAction } from '../drivers/capabilities.ts';
+import type { Power, PowerAction } from '../drivers/index.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { checkWord, onHardware, perNode } from './per-node.ts';
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { BootOrder } from '../drivers/capabilities.ts';
+import type { BootOrder } from '../drivers/index.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { checkWord, onHardware, perNode } from './per-node.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { NodeValue } from '../core/results.ts';
-import type { Snapshots } from '../drivers/capabilities.ts';
+import type { Snapshots } from '../drivers/index.ts';
 import { onHardware, perNode } from './per-node.ts';
 
 const args = {

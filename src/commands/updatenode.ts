@@ -2,11 +2,17 @@ import { Type } from 'typebox';
 import type { UpdateState } from '../core/effects.ts';
 import { unlessFault } from '../core/errors.ts';
 import { nodeFailure, type NodeResult } from '../core/results.ts';
-import { actingUser } from '../nodes/remote/targets.ts';
-import type { RemoteNode } from '../nodes/remote/remote-nodes.ts';
-import { planUpdate, type UpdateJob, type UpdateSteps, type UpdateTarget } from '../nodes/update/plan-update.ts';
-import { type Postscript, parsePostscript } from '../nodes/update/postscripts.ts';
-import { NodeUpdate } from '../nodes/update/update-node.ts';
+import {
+  actingUser,
+  NodeUpdate,
+  parsePostscript,
+  planUpdate,
+  type Postscript,
+  type RemoteNode,
+  type UpdateJob,
+  type UpdateSteps,
+  type UpdateTarget,
+} from '../nodes/index.ts';
 import { type Arguments, nodeArguments, selectNodes } from './command.ts';
 import { nodeAddress, perNode, type Plan, type Task } from './per-node.ts';
 

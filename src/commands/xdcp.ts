@@ -1,8 +1,13 @@
 import { Type } from 'typebox';
 import type { FaultData } from '../core/errors.ts';
-import { actingUser, isAllowedByParameters, type RemoteTarget } from '../nodes/remote/targets.ts';
-import { type CargoRoot, copyAllowance } from '../nodes/remote/cargo.ts';
-import { deliver } from '../nodes/remote/place.ts';
+import {
+  actingUser,
+  type CargoRoot,
+  copyAllowance,
+  deliver,
+  isAllowedByParameters,
+  type RemoteTarget,
+} from '../nodes/index.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { nodeAddress, perNode, type Plan } from './per-node.ts';
 

@@ -7,10 +7,17 @@ import { managementNode } from '../objects/networks.ts';
 import { CollectedOutput } from '../protocols/ssh/collected.ts';
 import { PassedOutput } from '../protocols/ssh/passed-output.ts';
 import { type Exit, unknownSignal } from '../protocols/ssh/target.ts';
-import { actingUser, isAllowedByParameters, type RemoteTarget } from '../nodes/remote/targets.ts';
-import type { RemoteNode } from '../nodes/remote/remote-nodes.ts';
-import { instructionFor } from '../nodes/remote/shell-command.ts';
-import { lineAs, type ShellRequest, shellSchema, withPath } from '../nodes/remote/shell-request.ts';
+import {
+  actingUser,
+  instructionFor,
+  isAllowedByParameters,
+  lineAs,
+  type RemoteNode,
+  type RemoteTarget,
+  type ShellRequest,
+  shellSchema,
+  withPath,
+} from '../nodes/index.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { nodeAddress, perNode, type Plan, type Task } from './per-node.ts';
 

@@ -7,7 +7,7 @@ import { onBehalfOf } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Room } from '../protocols/ssh/collected.ts';
-import { LocalFiles } from '../nodes/remote/local-files.ts';
+import { LocalFiles } from '../nodes/index.ts';
 import { type Admitted, admit, type Call } from './admit.ts';
 import { listable } from './permission.ts';
 import { redactedFailure } from './redacted.ts';

@@ -3,7 +3,7 @@ import { Fault } from '../core/errors.ts';
 import { mapInSlices } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { allNodes } from '../objects/groups.ts';
-import type { BootServer } from '../boot/boot-server.ts';
+import type { BootServer } from '../boot/index.ts';
 
 const hint = 'Something of a node that you may not know of stands in the way; ask somebody who has rights on it.';
 

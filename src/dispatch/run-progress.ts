@@ -1,4 +1,4 @@
-import type { Batch } from '../work/messages.ts';
+import type { Batch } from '../work/index.ts';
 
 /** How far long work is, and what it said last. */
 export interface Progress {

@@ -3,9 +3,8 @@ import { errorKinds, Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
 import { type NodeResult, shownResult } from '../core/results.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
-import type { Batch } from '../work/messages.ts';
+import type { Batch, RunRecord } from '../work/index.ts';
 import type { RunNews, RunOwner } from '../core/event-kinds.ts';
-import type { RunRecord } from '../work/records.ts';
 import { RunProgress } from './run-progress.ts';
 
 export interface Run {

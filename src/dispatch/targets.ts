@@ -1,7 +1,7 @@
 import type { ActionTarget, Question } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { isOwnMaster } from '../machines/masters.ts';
+import { isOwnMaster } from '../machines/index.ts';
 import { checkTaken } from './consequences.ts';
 import { isAllowed, type Permission } from './permission.ts';
 

@@ -4,7 +4,7 @@ import type { Effect } from '../core/effects.ts';
 import { Fault } from '../core/errors.ts';
 import { type NodeFailure, nodeFailure, type NodeResult, type PassOn } from '../core/results.ts';
 import type { Room } from '../protocols/ssh/collected.ts';
-import type { LocalFiles } from '../nodes/remote/local-files.ts';
+import type { LocalFiles } from '../nodes/index.ts';
 
 /** A process that works on nodes: this one, or one without a database. */
 export interface Workplace {

@@ -3,7 +3,7 @@ import { mkdir, rename, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Fault } from '../core/errors.ts';
 import { checkSafeDirectory, syncDirectory } from '../core/files.ts';
-import type { StagingOptions, Work } from '../work/messages.ts';
+import type { StagingOptions, Work } from '../work/index.ts';
 import type { Act } from './manifest.ts';
 import { checkStillReal } from './real-paths.ts';
 

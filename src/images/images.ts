@@ -3,7 +3,7 @@ import { type CryptMethod, hashPassword, isCryptHash } from '../access/crypt.ts'
 import type { SecretBox } from '../access/secrets.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled } from '../database/tables.ts';
-import type { Remote } from '../nodes/remote/remote.ts';
+import type { Remote } from '../nodes/index.ts';
 import { Containers } from './containers/containers.ts';
 import { ImagePaths } from './paths.ts';
 import type { ImageSettings } from './settings.ts';

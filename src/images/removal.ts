@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../core/errors.ts';
-import type { Work } from '../work/messages.ts';
+import type { Work } from '../work/index.ts';
 import { entryOf, type ImageJob, stagingFor, tellingDisk } from './image-job.ts';
 import { manifestFile, packsName, privateName, readManifestOf, treeName } from './manifest.ts';
 import { ownFiles } from './pack/kept-packs.ts';

@@ -8,7 +8,7 @@ import { assign } from '../objects/assign.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
 import { nodeType } from '../objects/types.ts';
-import type { EffectHandlers } from '../nodes/effects.ts';
+import type { EffectHandlers } from '../nodes/index.ts';
 import { keepMaster } from './masters.ts';
 import { endMove, noteMove } from './places.ts';
 

@@ -11,7 +11,7 @@ import { assign } from '../objects/assign.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
 import { nodeType } from '../objects/types.ts';
-import type { NodeStatus } from '../nodes/node-status.ts';
+import type { NodeStatus } from '../nodes/index.ts';
 import { DoubtfulClaims } from './doubtful-claims.ts';
 import { hypervisorsIn, hypervisorsNamed } from './hypervisors.ts';
 import { endMove, type HypervisorSight, moveUnderWay, type Sight, type Whereabouts, whereabouts } from './places.ts';

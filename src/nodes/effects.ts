@@ -9,7 +9,7 @@ import { assign } from '../objects/assign.ts';
 import { effectiveReader, explainAttribute } from '../objects/effective.ts';
 import { nodeType } from '../objects/types.ts';
 import type { NodeStatus } from './node-status.ts';
-import type { ServiceProcessorTrust } from '../drivers/bmc/certificate-trust.ts';
+import type { ServiceProcessorTrust } from '../drivers/index.ts';
 import type { SshHostKeys } from './ssh-keys.ts';
 
 /** Keeps an effect. A promise where the node's result has to wait for it; it may bring a sentence that belongs to the result. */

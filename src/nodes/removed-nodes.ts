@@ -5,10 +5,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { SortedMap } from '../database/sorted-map.ts';
 import type { Store } from '../database/store.ts';
 import type { Row } from '../database/tables.ts';
-import type { Dhcp } from '../names/dhcp/dhcp.ts';
-import { reservationsOf } from '../names/dhcp/reservations.ts';
-import type { Dns } from '../names/dns/dns.ts';
-import { asSiteSays, type Hosts } from '../names/hosts/hosts.ts';
+import { asSiteSays, type Dhcp, type Dns, type Hosts, reservationsOf } from '../names/index.ts';
 
 export interface RemovedNodesParts {
   readonly store: Store;

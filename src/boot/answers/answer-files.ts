@@ -1,12 +1,9 @@
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader } from '../../objects/effective.ts';
-import type { Images } from '../../images/images.ts';
-import { listFileFor } from '../../images/media/images-made.ts';
-import type { ImagePaths } from '../../images/paths.ts';
-import { readRealText } from '../../nodes/update/findings.ts';
+import { type ImagePaths, type Images, listFileFor } from '../../images/index.ts';
+import { readPackageLists, readRealText, withoutDirectories } from '../../nodes/index.ts';
 import { imageOf, listFiles, type NodeImage } from '../../objects/node-image.ts';
-import { readPackageLists, withoutDirectories } from '../../nodes/update/package-list.ts';
 import { autoinstall } from './autoinstall.ts';
 import { autoyast } from './autoyast.ts';
 import {

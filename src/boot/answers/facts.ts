@@ -5,11 +5,9 @@ import type { Snapshot } from '../../database/snapshot.ts';
 import { type EffectiveReader, listItems, siteValue } from '../../objects/effective.ts';
 import { networkOf } from '../../objects/networks.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
-import { type PackageSource, parseSources } from '../../images/build/package-sources.ts';
-import type { ImagePaths } from '../../images/paths.ts';
-import { isBelow, realPlace } from '../../images/real-paths.ts';
+import { type ImagePaths, isBelow, type PackageSource, parseSources, realPlace } from '../../images/index.ts';
 import type { NodeImage } from '../../objects/node-image.ts';
-import type { PackageStep } from '../../nodes/update/package-list.ts';
+import type { PackageStep } from '../../nodes/index.ts';
 import { given, type Value } from './installer.ts';
 
 /** What a listener knows about the node that asks. */

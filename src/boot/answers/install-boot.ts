@@ -5,7 +5,7 @@ import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
 import { architecture } from '../../objects/distributions.ts';
-import type { ImagePaths } from '../../images/paths.ts';
+import type { ImagePaths } from '../../images/index.ts';
 import type { NodeImage } from '../../objects/node-image.ts';
 import type { InstallBoot } from '../boot-order.ts';
 import { type Asking, gatherFacts, installPath, mainSource, sourcesOf } from './facts.ts';

@@ -3,7 +3,7 @@ import { Fault } from '../../core/errors.ts';
 import { secretColumns } from '../../database/secret-columns.ts';
 import { isEnabled, type Row, type Table, tables } from '../../database/tables.ts';
 import { type EffectiveReader, siteValue } from '../../objects/effective.ts';
-import { readPackageLists } from '../../nodes/update/package-list.ts';
+import { readPackageLists } from '../../nodes/index.ts';
 import { type InstallFacts, mainSource, nodeUrl, wantedOf } from './facts.ts';
 import { type Block, given, type Installer, type Partitions, type Piece } from './installer.ts';
 

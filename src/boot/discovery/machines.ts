@@ -9,7 +9,7 @@ import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import { networksOf } from '../../objects/networks.ts';
-import type { Dhcp } from '../../names/dhcp/dhcp.ts';
+import type { Dhcp } from '../../names/index.ts';
 import type { NodeIndex } from '../node-index.ts';
 import { followReservations } from '../prepare-boot.ts';
 import { shownBootState } from '../states.ts';

@@ -5,7 +5,7 @@ import { tableNamed } from '../../database/tables.ts';
 import { bareText } from '../../objects/claims.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
 import { NodeMarks } from '../../objects/node-marks.ts';
-import { normalMac } from '../../names/dhcp/reservations.ts';
+import { normalMac } from '../../names/index.ts';
 import { macsOf } from '../node-index.ts';
 import { type Machine, meaningfulSerial, meaningfulUuid } from './machine.ts';
 import { namesOfPort, portName, switchName } from './switches.ts';

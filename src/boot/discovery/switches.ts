@@ -12,7 +12,7 @@ import { effectiveReader } from '../../objects/effective.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
 import { type Binding, decodeInteger } from '../../protocols/snmp/message.ts';
 import { type SnmpAgent, walk } from '../../protocols/snmp/walk.ts';
-import type { Hosts } from '../../names/hosts/hosts.ts';
+import type { Hosts } from '../../names/index.ts';
 import type { Neighbour } from './machine.ts';
 
 export interface SwitchServices {

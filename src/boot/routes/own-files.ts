@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { effectiveReader } from '../../objects/effective.ts';
-import type { Images } from '../../images/images.ts';
+import type { Images } from '../../images/index.ts';
 import { imageOf } from '../../objects/node-image.ts';
 import { answersFor } from '../answers/answer-files.ts';
 import { installBoot } from '../answers/install-boot.ts';

@@ -4,7 +4,7 @@ import { ownOrigin } from '../../database/changeset.ts';
 import { Draft } from '../../database/draft.ts';
 import type { Store } from '../../database/store.ts';
 import { keyText } from '../../protocols/ssh/host-keys.ts';
-import type { SshHostKeys } from '../../nodes/ssh-keys.ts';
+import type { SshHostKeys } from '../../nodes/index.ts';
 import { type BootNote, type BootReports, type ReportStep, reportSteps } from '../reports.ts';
 import { isRamdiskState, isTaskState, stateAfterInstallation } from '../states.ts';
 import { type BootTokens, noteInstalled } from '../tokens.ts';

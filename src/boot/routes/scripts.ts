@@ -3,7 +3,7 @@ import { dotted } from '../../core/ip.ts';
 import { isNodeName } from '../../core/object-names.ts';
 import { tableNamed } from '../../database/tables.ts';
 import { effectiveReader } from '../../objects/effective.ts';
-import { normalMac } from '../../names/dhcp/reservations.ts';
+import { normalMac } from '../../names/index.ts';
 import type { BootOrder, NodeOrders } from '../boot-order.ts';
 import type { NodeIndex } from '../node-index.ts';
 import {

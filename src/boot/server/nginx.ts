@@ -7,7 +7,7 @@ import { Fault } from '../../core/errors.ts';
 import { writeFileAtomically } from '../../core/files.ts';
 import { formatListen, type ListenAddress } from '../../core/host-address.ts';
 import type { Logger } from '../../core/log.ts';
-import { type Daemon, makeDaemon, userNamed } from '../../names/daemons/daemon.ts';
+import { type Daemon, makeDaemon, userNamed } from '../../names/index.ts';
 import type { BootSettings } from '../settings.ts';
 
 const programs = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx'];

@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Work } from '../../work/messages.ts';
-import type { PackageStep } from '../../nodes/update/package-list.ts';
+import type { Work } from '../../work/index.ts';
+import type { PackageStep } from '../../nodes/index.ts';
 import { hasUserNamespaces, inNamespaces, inUserNamespace } from '../tree/in-namespaces.ts';
 import { ofDpkg } from '../tree/installed.ts';
 import { inTree, readInTree, writeInTree } from '../tree/tree-path.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Fault } from '../../core/errors.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import type { GenJob, Recipe } from './gen-job.ts';
 import { indexFiles } from './package-sources.ts';
 import { applets, ramdiskScripts } from './ramdisk-tools.ts';

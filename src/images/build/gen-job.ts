@@ -1,6 +1,6 @@
-import type { PackageStep } from '../../nodes/update/package-list.ts';
+import type { PackageStep } from '../../nodes/index.ts';
 import type { Family } from '../../objects/distributions.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import type { ImageJob } from '../image-job.ts';
 import type { Used } from '../manifest.ts';
 import type { PackageSource } from './package-sources.ts';

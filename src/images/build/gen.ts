@@ -3,7 +3,7 @@ import { chmod, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { syncFileSystem } from '../../core/sync-file-system.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { actNow, entryOf, putInPlace, stagingFor, tellingDisk } from '../image-job.ts';
 import { type Manifest, readManifest, readManifestOf, replaceParts, treeName, writeManifest } from '../manifest.ts';
 import { copyTree, placeForTree, privateTree, replaceTree } from '../tree/private-tree.ts';

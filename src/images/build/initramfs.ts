@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib';
 import { type CpioEntry, cpioEnd, cpioHeader, cpioPadding, cpioTypes } from '../cpio.ts';
 import { readElf } from './elf.ts';
 import { Fault } from '../../core/errors.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { linkTree } from '../tree/private-tree.ts';
 import { inTree, readInTree, readWhole, writeInTree } from '../tree/tree-path.ts';
 import { architecture } from '../../objects/distributions.ts';

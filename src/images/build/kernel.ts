@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { Fault } from '../../core/errors.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { inTree, largestRead, readWhole, tooLarge } from '../tree/tree-path.ts';
 
 export interface Kernel {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { exchange } from '../../core/exchange.ts';
 import { syncFileSystem } from '../../core/sync-file-system.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { actNow, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
 import { readManifestOf, replaceParts } from '../manifest.ts';
 import { copyTree, placeForTree, privateTree } from '../tree/private-tree.ts';

@@ -9,7 +9,7 @@ import { syncFile } from '../../core/files.ts';
 import { TarError } from '../../protocols/tar/header.ts';
 import { TarReader } from '../../protocols/tar/reader.ts';
 import { tarEnd, tarHeader, tarPadding } from '../../protocols/tar/write.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { entryOf, epochOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
 import { readManifestOf } from '../manifest.ts';
 import { packDirectory } from '../pack/kept-packs.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { link, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { hashFile } from '../build/fingerprint.ts';
 import { actNow, entryOf, putInPlace, tellingDisk, usualDirectory } from '../image-job.ts';
 import { type Manifest, manifestFile, type Pack, packsName, readManifest, writeManifest } from '../manifest.ts';

@@ -6,7 +6,7 @@ import { Fault } from '../../core/errors.ts';
 import { openReal } from '../../core/open-real.ts';
 import { type TarEntry, TarError } from '../../protocols/tar/header.ts';
 import { TarReader, type TarSink } from '../../protocols/tar/reader.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { type Bundle, bundleFile, longestBundleFile, mostMembers, parseBundle } from './bundle.ts';
 
 const longest = 1024 * 1024;

@@ -9,7 +9,7 @@ import { openReal } from '../../core/open-real.ts';
 import { hexOf, isDigest } from '../../protocols/oci/reference.ts';
 import { piecesOf } from '../../protocols/oci/directory-bag.ts';
 import type { Layer } from '../../protocols/oci/image.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 
 /** What nobody refers to stays this long: it may belong to a run under way, or to one that is tried again. */
 const idleMilliseconds = 24 * 3_600_000;

@@ -4,7 +4,7 @@ import { Fault, orFault } from '../../core/errors.ts';
 import { openArchive } from '../../protocols/oci/archive.ts';
 import type { Image, Layer } from '../../protocols/oci/image.ts';
 import { parseReference } from '../../protocols/oci/reference.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { commit } from '../build/gen.ts';
 import { makeInitramfs } from '../build/initramfs.ts';
 import { findKernel, type Kernel } from '../build/kernel.ts';

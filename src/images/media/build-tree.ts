@@ -1,7 +1,7 @@
 import { lstatSync, linkSync, mkdirSync, rmSync, statfsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import type { Checksum, MediumChecksums, WholeSum } from './checksums.ts';
 import { copyFiles, differs } from './copy-files.ts';
 import { type MediumFile, placeKey } from './iso/scan.ts';

@@ -4,7 +4,7 @@ import { Fault } from '../../core/errors.ts';
 import { writeFileAtomically } from '../../core/files.ts';
 import { openReal } from '../../core/open-real.ts';
 import { syncFileSystem } from '../../core/sync-file-system.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { manifestFile } from '../manifest.ts';
 import { checkStillReal } from '../real-paths.ts';
 import { linkTree } from '../tree/private-tree.ts';

@@ -1,4 +1,4 @@
-import type { FoundList } from '../../nodes/update/synclist.ts';
+import type { FoundList } from '../../nodes/index.ts';
 import type { ImageJob } from '../image-job.ts';
 import type { Used } from '../manifest.ts';
 import type { Exclusions } from './exclusions.ts';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { syncFile } from '../../core/files.ts';
 import { inQuotes } from '../../core/shell-words.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { hashFile } from '../build/fingerprint.ts';
 import { findKernel } from '../build/kernel.ts';
 import { actNow, entryOf, epochOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { cpioEnd, cpioHeader, cpioLargest, cpioPadding } from '../cpio.ts';
 import { Fault } from '../../core/errors.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import type { PackJob } from './pack-job.ts';
 
 /** Writes a tree as an archive; the same tree gives the same bytes, whatever its inodes are called. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
 import { type Pack, readManifestOf } from '../manifest.ts';
 import { hashFile } from '../build/fingerprint.ts';

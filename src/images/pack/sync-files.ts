@@ -3,10 +3,14 @@ import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { openReal } from '../../core/open-real.ts';
-import type { CargoItem } from '../../nodes/remote/cargo.ts';
-import { LocalFiles } from '../../nodes/remote/local-files.ts';
-import { nodePlan, pathOnNode, type PlannedRule } from '../../nodes/update/node-plan.ts';
-import type { FoundList } from '../../nodes/update/synclist.ts';
+import {
+  type CargoItem,
+  type FoundList,
+  LocalFiles,
+  nodePlan,
+  pathOnNode,
+  type PlannedRule,
+} from '../../nodes/index.ts';
 import { inTree, keepingTime, makeDirectoryInTree, readInTree, writeInTree } from '../tree/tree-path.ts';
 
 /** No node is called so: lines for some nodes only are left to the nodes. */

@@ -2,7 +2,7 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { mkdtemp, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault, orFault } from '../../core/errors.ts';
-import type { ProgramOptions, ProgramResult, Work } from '../../work/messages.ts';
+import type { ProgramOptions, ProgramResult, Work } from '../../work/index.ts';
 import { inTree, writeInTree } from './tree-path.ts';
 
 interface InTree extends Omit<ProgramOptions, 'cwd'> {

@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import type { InstalledPackage } from '../manifest.ts';
 import { inTree, readInTree } from './tree-path.ts';
 

@@ -14,7 +14,7 @@ import { mkdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { checkSafeDirectory } from '../../core/files.ts';
-import type { Work } from '../../work/messages.ts';
+import type { Work } from '../../work/index.ts';
 import { entryOf } from '../image-job.ts';
 import { privateName, treeName } from '../manifest.ts';
 import { checkStillReal } from '../real-paths.ts';

@@ -10,7 +10,7 @@ import { parseIp } from '../../core/ip.ts';
 import { Count, Networks, oneOf, Path, Paths, setting, type ValuesOf } from '../../core/settings.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
-import type { Hosts } from '../../names/hosts/hosts.ts';
+import type { Hosts } from '../../names/index.ts';
 import { managementNode } from '../../objects/networks.ts';
 import { SshClient } from '../../protocols/ssh/client.ts';
 import type { Room } from '../../protocols/ssh/collected.ts';

@@ -13,7 +13,7 @@ import {
   rollbackimage,
 } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
-import { isContainerFile } from '../../images/containers/pull-job.ts';
+import { isContainerFile } from '../../images/index.ts';
 import { type Chosen, type Endpoint, endpoint, type Input } from './endpoint.ts';
 
 /** A text, or a switch; any other word is the name that this one is another word for. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { localrest, lsleases, makedhcp, makedns, makehosts, makenetworks } from '../../commands/index.ts';
-import { nameOrders } from '../../names/hosts/own-lines.ts';
+import { nameOrders } from '../../names/index.ts';
 import { definitionBody } from './definition-body.ts';
 import { anyMembers, endpoint, type Endpoint, members, nodesOf } from './endpoint.ts';
 

@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { sshkey, updatenode, xdcp, xdsh } from '../../commands/index.ts';
 import type { UpdatenodeArgs } from '../../commands/updatenode.ts';
-import { type CopyBody, readCopyRequest, readShellRequest } from '../../nodes/remote/shell-request.ts';
-import { messagesOf } from '../../nodes/update/findings.ts';
+import { type CopyBody, messagesOf, readCopyRequest, readShellRequest } from '../../nodes/index.ts';
 import { endpoint, type Endpoint, type Input, members, nodesOf } from './endpoint.ts';
 
 const shellBody = members({
