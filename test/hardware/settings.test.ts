@@ -278,7 +278,7 @@ describe('the BMC', () => {
       );
     await expectRefused(
       put('ip,ip2', 'sp/ip', { ip: '127.75.0.9' }),
-      /^127\.75\.0\.9 cannot be the address of 2 service/,
+      /^127\.75\.0\.9 cannot be the address of 2 BMCs/,
     );
     expect(await get('ip', 'sp/ip')).toEqual({ 'BMC IP': '127.75.0.1' });
     expect((await services.state(places.old)).address).toBe('127.76.0.1');
