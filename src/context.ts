@@ -50,7 +50,7 @@ export async function openContext(config: Config): Promise<Context> {
   let opened: Store | undefined;
   try {
     const { box, store, newlySealed } = await openData(config.data, {
-      failed: (error) => log.error({ err: error }, 'what others have changed could not be read'),
+      failed: (error) => log.error({ err: error }, 'changes by other processes could not be read'),
       damaged(fault) {
         if (!damage.signal.aborted) log.fatal({ err: fault.cause }, fault.message);
         damage.abort(fault);
@@ -150,7 +150,7 @@ function boundedConnections({ limits: { maxConnectionsPerAddress: wanted } }: Co
   const { most, mostOfOne } = connections;
   if (mostOfOne < wanted) {
     log.warn(
-      `This process may open ${files} files, so it takes at most ${most} connections, and ${mostOfOne} instead of ${wanted} of one address; raise the limit (LimitNOFILE= of a systemd unit, ulimit -n) for more.`,
+      `This process may open ${files} files, so it takes at most ${most} connections, and ${mostOfOne} instead of ${wanted} from one address; raise the limit (LimitNOFILE= of a systemd unit, ulimit -n) for more.`,
     );
   }
   return connections;

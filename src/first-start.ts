@@ -42,7 +42,7 @@ export async function prepareFirstStart(
   return '';
 }
 
-/** What is on every new management node of the reference system. Its own address and domain only people can tell. */
+/** What is on every new management node of the reference system. Its own address and domain only people know. */
 function fillUsual(draft: Draft): void {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   for (const [key, value] of Object.entries({ ...usualSite, timezone: timeZone }))
@@ -79,6 +79,9 @@ function remove(file: string, log: Logger): void {
     rmSync(file, { force: true });
     log.info(`${file} was removed: root has another password now.`);
   } catch (error) {
-    log.error({ err: error }, `${file} holds a password that root no longer has, and cannot be removed: remove it.`);
+    log.error(
+      { err: error },
+      `${file} holds a password that root no longer has, and muster could not remove it: remove it by hand.`,
+    );
   }
 }

@@ -12,7 +12,7 @@ import { createServer } from './rest/http/server.ts';
 /** More does not fit into the address of a socket. */
 const longest = 107;
 
-/** Opens the socket by which users of this machine reach the service; whose they are the kernel tells. */
+/** Opens the socket by which users of this machine reach the service; the kernel says who they are. */
 export async function openLocalSocket(context: Context, rows: readonly Endpoint[]): Promise<Server | undefined> {
   const { config, log } = context;
   if (!config.socket.enabled) return undefined;
@@ -40,12 +40,20 @@ export async function openLocalSocket(context: Context, rows: readonly Endpoint[
 /** One that a server left behind which was killed; one that answers is another server's. */
 async function removeOld(path: string): Promise<void> {
   try {
-    if (!lstatSync(path).isSocket()) throw new Fault('unavailable', `${path} is no socket, and stays as it is.`);
+    if (!lstatSync(path).isSocket())
+      throw new Fault(
+        'unavailable',
+        `${path} is not a socket and was not changed. Remove it, or choose another in socket.path.`,
+      );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw error;
   }
-  if (await answers(path)) throw new Fault('unavailable', `Another server listens on the socket ${path}.`);
+  if (await answers(path))
+    throw new Fault(
+      'unavailable',
+      `Another server listens on the socket ${path}. Stop it, or choose another in socket.path.`,
+    );
   rmSync(path, { force: true });
 }
 

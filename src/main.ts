@@ -74,8 +74,8 @@ program
   .description('read CSV files, one per table, all or nothing; the server must be stopped')
   .option('--replace', 'replace the data that is there')
   .option('--skip-unknown', 'leave out unknown tables and columns')
-  .option('--clean', 'mend control characters and masks such as 64; what was mended is told')
-  .option('--skip-bad-rows', 'leave out rows that cannot be taken; each is told')
+  .option('--clean', 'mend control characters and masks such as 64, and report each')
+  .option('--skip-bad-rows', 'leave out rows that are not valid, and report each')
   .action(
     async (
       dir: string,

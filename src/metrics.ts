@@ -23,7 +23,7 @@ function* runMetrics(runs: Context['runs']): Iterable<Metric> {
   yield {
     name: 'muster_runs_total',
     type: 'counter',
-    help: 'Runs of commands that work on nodes or outside the database, by what came of them.',
+    help: 'Runs of commands that work on nodes or outside the database, by outcome.',
     samples: counts.flatMap(([command, { ok, failed }]) => [
       { labels: { command, result: 'ok' }, value: ok },
       { labels: { command, result: 'failed' }, value: failed },
@@ -32,7 +32,7 @@ function* runMetrics(runs: Context['runs']): Iterable<Metric> {
   yield {
     name: 'muster_run_nodes_total',
     type: 'counter',
-    help: 'Nodes that such runs worked on, by what came of them.',
+    help: 'Nodes that such runs worked on, by outcome.',
     samples: counts.flatMap(([command, { nodesOk, nodesFailed }]) => [
       { labels: { command, result: 'ok' }, value: nodesOk },
       { labels: { command, result: 'failed' }, value: nodesFailed },
@@ -55,7 +55,7 @@ function* deviceMetrics({ devices }: Context['workerServices']): Iterable<Metric
   yield single(
     'gauge',
     'muster_device_breakers_open',
-    'Devices of these that are left alone for now: commands for them fail at once.',
+    'Devices of these that are not retried yet: commands for them fail at once.',
     leftAlone,
   );
 }
@@ -86,9 +86,14 @@ function* eventMetrics(events: Context['events']): Iterable<Metric> {
   const { told, dropped, gaps } = events.counts;
   yield single('gauge', 'muster_event_listeners', 'Clients that listen to events.', events.listeners);
   yield single('gauge', 'muster_event_held_bytes', 'Bytes that slow listeners have not taken yet.', events.heldBytes);
-  yield single('counter', 'muster_events_told_total', 'What happened, times those who were told.', told);
+  yield single('counter', 'muster_events_told_total', 'Events that were sent, counted once for each listener.', told);
   yield single('counter', 'muster_event_listeners_dropped_total', 'Listeners that were too slow.', dropped);
-  yield single('counter', 'muster_event_gaps_total', 'Times that something could not be told again.', gaps);
+  yield single(
+    'counter',
+    'muster_event_gaps_total',
+    'Times that a listener missed events which could not be sent again.',
+    gaps,
+  );
 }
 
 function* hookMetrics(hooks: Context['hooks']): Iterable<Metric> {

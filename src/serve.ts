@@ -8,7 +8,7 @@ import { Fault } from './core/errors.ts';
 import { formatListen, type ListenAddress } from './core/host-address.ts';
 import { say } from './core/line-sink.ts';
 import { resumeLongWork } from './dispatch/long.ts';
-import { DiskRoom } from './disk-room.ts';
+import { DiskSpace } from './disk-space.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { openLocalSocket } from './local-socket.ts';
 import { hintNetworks } from './network-hints.ts';
@@ -22,20 +22,20 @@ import { protectForgottenTrees, protectTrees } from './images/index.ts';
 import { stopSignals } from './stop-signals.ts';
 
 const closeTimeout = 30_000;
-/** For requests that are told that the database is damaged; others have nothing to wait for. */
+/** For requests that get the error that the database is damaged; others have nothing to wait for. */
 const damagedTimeout = 2_000;
 
-/** Runs the service until it is told to stop. */
+/** Runs the service until it is asked to stop. */
 export async function serve(config: Config, rows: readonly Endpoint[] = endpoints): Promise<void> {
   const context = await openContext(config);
   for (const name of config.unknownVariables)
-    context.log.warn(`The environment variable ${name} is no setting and has no effect.`);
+    context.log.warn(`The environment variable ${name} is not a setting and has no effect.`);
   for (const sentence of config.earlierSettings) context.log.warn(sentence);
   collectMetrics(context);
-  const diskRoom = new DiskRoom(context);
-  context.metrics.add(() => diskRoom.metrics());
+  const diskSpace = new DiskSpace(context);
+  context.metrics.add(() => diskSpace.metrics());
   const { stop, hurry } = stopSignals();
-  hurry.addEventListener('abort', () => context.log.warn('asked again to stop: running requests are ended now'));
+  hurry.addEventListener('abort', () => context.log.warn('asked to stop again: ending running requests now'));
   let servers: Server[] = [];
   let plain: Server[] = [];
   let local: Server | undefined;
@@ -62,13 +62,13 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     say(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
     for (const server of plain) say(`Without TLS: http://${formatListen(listening(server))}${musterRoot.prefix}\n`);
     hintNetworks(context).catch((error: unknown) =>
-      context.log.error({ err: error }, 'networks could not be looked at'),
+      context.log.error({ err: error }, 'the networks could not be examined'),
     );
     await Promise.race([stop, aborted(context.damage)]);
     stopHousekeeping();
   } finally {
     stopping.abort();
-    diskRoom.close();
+    diskSpace.close();
     context.boot.watcher.close();
     context.hooks.close();
     await context.events.close();
@@ -148,9 +148,9 @@ function reloadOnHangup({ config, log }: Context, servers: readonly Server[]): v
     try {
       const credentials = loadCredentials(config);
       for (const server of servers) server.setSecureContext({ ...credentials, minVersion: 'TLSv1.2' });
-      log.info('the certificate was read again');
+      log.info('the certificate was reloaded');
     } catch (error) {
-      log.error({ err: error }, 'the certificate could not be read again; the old one stays');
+      log.error({ err: error }, 'the certificate could not be reloaded; the old one stays in use');
     }
   });
 }

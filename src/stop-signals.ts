@@ -1,5 +1,5 @@
-/** Signals this soon after the first are the same wish: npm sends one on to a child that the terminal has told already. */
-const sameWish = 2_000;
+/** Signals this soon after the first are the same request: npm sends one on to a child that the terminal has signalled already. */
+const sameRequest = 2_000;
 
 export interface StopSignals {
   readonly stop: Promise<void>;
@@ -15,7 +15,7 @@ export function stopSignals(): StopSignals {
     const heard = (): void => {
       first ??= performance.now();
       resolve();
-      if (performance.now() - first > sameWish) hurry.abort();
+      if (performance.now() - first > sameRequest) hurry.abort();
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, heard);
   });

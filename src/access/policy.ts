@@ -16,7 +16,7 @@ export interface PolicyRequest {
   /** It is about every node as a whole: a rule that refuses some counts, one that permits some does not. */
   every?: boolean | undefined;
   now: Date;
-  /** Which of the refused nodes the caller is told, if any; absent: the first. */
+  /** Which of the refused nodes the caller learns of, if any; absent: the first. */
   pick?(refused: readonly string[]): string | undefined;
   /** Why a rule that would permit does not count for this request; rules that refuse always count. */
   objection?(rule: Rule): string | undefined;
@@ -48,7 +48,7 @@ export interface Policy {
   explain(request: PolicyRequest, expandRange: ExpandRange): Decision & { steps: readonly Step[] };
   /** Whether some rule could permit the command to the user from there and now, whatever it is asked of. */
   couldAllow(request: Omit<PolicyRequest, 'line' | 'nodes'>): boolean;
-  /** Tells of one node, or what may be one, whether the command is allowed on it, with this line or a longer one. */
+  /** Says of one node, or what may be one, whether the command is allowed on it, with this line or a longer one. */
   allowedOn(request: Omit<PolicyRequest, 'nodes'>, expandRange: ExpandRange): (node: string) => boolean;
   /** The node ranges of all rules, those of other users too. */
   readonly ranges: readonly string[];
@@ -58,7 +58,7 @@ export interface Policy {
   readonly needsHostNames: boolean;
   /** Whether nodes or argument line can make a difference; if not, they need not be worked out. */
   dependsOn(user: string | undefined, command: string): { nodes: boolean; line: boolean };
-  /** The same for argument lines that no rule for the user and command tells apart by its parameters. */
+  /** The same for argument lines that no rule for the user and command distinguishes by its parameters. */
   lineClass(user: string, command: string, line: string): string;
   /** Whether the user may do everything, always and from everywhere. */
   fullRights(user: string): boolean;
@@ -242,7 +242,7 @@ function unmetCondition(rule: Rule, addresses: readonly string[], now: Date): st
   return rule.time !== undefined && !rule.time(now) ? 'is for other times' : undefined;
 }
 
-/** As evaluating each node by itself would tell. */
+/** As evaluating each node by itself would say. */
 function judgeOf(
   rules: readonly Rule[],
   request: Omit<PolicyRequest, 'nodes'>,

@@ -2,10 +2,10 @@ import type { AuditRecord } from '../database/database.ts';
 import { networkOf } from './addresses.ts';
 
 const period = 60_000;
-/** Addresses that are told apart at a time; all others share one count. */
+/** Addresses that are counted apart at a time; all others share one count. */
 const mostFollowed = 256;
 const elsewhere = 'other addresses';
-/** Refusals of one account in a minute that are all written, and kinds of what follows that are told apart; all others share one count. */
+/** Refusals of one account in a minute that are all written, and kinds of what follows that are counted apart; all others share one count. */
 const mostWritten = 100;
 const mostKinds = 100;
 const mostNames = 8;
@@ -82,17 +82,17 @@ export class Refusals {
     const { more, timer } = this.#strangers.get(where)!;
     this.#strangers.delete(where);
     clearTimeout(timer);
-    await this.#tell(more, where);
+    await this.#record(more, where);
   }
 
   async #endMinute(user: string): Promise<void> {
     const { kinds, timer } = this.#accounts.get(user)!;
     this.#accounts.delete(user);
     clearTimeout(timer);
-    await Promise.all([...kinds.values()].map((more) => this.#tell(more, '')));
+    await Promise.all([...kinds.values()].map((more) => this.#record(more, '')));
   }
 
-  async #tell(more: Series, where: string): Promise<void> {
+  async #record(more: Series, where: string): Promise<void> {
     const record = more.summary(where);
     if (record) await this.#write(record).catch(this.#failed);
   }
@@ -114,7 +114,7 @@ class Series {
     this.#count++;
     this.#first ??= record;
     this.#last = record;
-    // One more than are told shows that there are more.
+    // One more than are named shows that there are more.
     if (record.user === '') this.#nameless++;
     else if (this.#names.size <= mostNames) this.#names.add(record.user.slice(0, longestName));
     if (this.#clients.size <= 1) this.#clients.add(record.client);

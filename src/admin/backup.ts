@@ -20,8 +20,8 @@ import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
 import { DatabaseDamaged, explained, hasMusterTables } from '../database/sqlite/connection.ts';
 
-/** What tar says when there is no room; of a part that still fitted in it says only how long that was. */
-const noRoom = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/;
+/** What tar says when the disk is full; of a part that still fitted in it says only how long that was. */
+const diskFull = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/;
 
 /** Runs tar with the archive on a standard stream, so that no file name is read as an option or a host. Resolves with what it printed. */
 export async function runTar(args: string[], { input, output }: { input?: number; output?: number }): Promise<string> {
@@ -43,7 +43,7 @@ export async function runTar(args: string[], { input, output }: { input?: number
   if (status !== 0) {
     const reason = complaints.trim().split('\n')[0] || `it ended with status ${status}`;
     const sentence = `The program tar failed: ${reason}.`;
-    if (noRoom.test(complaints)) throw Object.assign(new Error(sentence), { code: 'ENOSPC' });
+    if (diskFull.test(complaints)) throw Object.assign(new Error(sentence), { code: 'ENOSPC' });
     throw new Fault('unavailable', sentence);
   }
   return printed;

@@ -86,8 +86,8 @@ async function writeTable(store: Store, table: Table, file: string, shown: Shown
     let chunk = csvHeader(table.columns);
     for await (const rows of pages(store, table)) {
       for (const row of rows) {
-        const told = replacingSecrets(table, row, (column, value) => shown(table, column, value));
-        chunk += csvLine(table.columns.map((column) => told[column]));
+        const shownRow = replacingSecrets(table, row, (column, value) => shown(table, column, value));
+        chunk += csvLine(table.columns.map((column) => shownRow[column]));
         count++;
         if (chunk.length < chunkLength) continue;
         writeFileSync(handle, chunk);

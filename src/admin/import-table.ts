@@ -49,7 +49,7 @@ export class ImportFaults {
   add(where: string, sentence: string): void {
     this.#sentences.push(`${where}: ${sentence}`);
     if (this.#sentences.length < maximumFaults) return;
-    throw this.#fault(`After ${maximumFaults} faults no further ones were looked for. ${nothingDone}`);
+    throw this.#fault(`Checking ended after ${maximumFaults} faults; there may be more. ${nothingDone}`);
   }
 
   throwIfAny(): void {
@@ -81,9 +81,9 @@ export interface ImportedTable {
 
 interface ImportWays {
   readonly skipUnknown: boolean;
-  /** Told of what was mended. Absent: nothing is. */
+  /** Gets what was mended. Absent: nothing is. */
   readonly cleaned?: string[];
-  /** Told of rows that cannot be taken. Absent: they are faults. */
+  /** Gets the rows that are not valid. Absent: they are faults. */
   readonly skipped?: string[];
 }
 
@@ -112,7 +112,7 @@ export async function importTable(
     }
     try {
       const row = makeRow(columns, record);
-      if (cleaned) for (const told of cleanRow(table, row)) cleaned.push(`${where}: ${told}`);
+      if (cleaned) for (const sentence of cleanRow(table, row)) cleaned.push(`${where}: ${sentence}`);
       if (table.name === 'passwd') await hashAccount(row);
       importRow(draft, table, row, record.line, imported);
     } catch (error) {

@@ -7,7 +7,7 @@ import type { Mode } from '../objects/assign.ts';
 import { changeObject, checkAttributeNames, createObject, type Given, renameObject } from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
 import { mostUnknownNames } from '../objects/cluster.ts';
-import { checkNamed, mayMake } from '../objects/makeable.ts';
+import { checkNamed, mayCreate } from '../objects/creatable.ts';
 import { namedObjects, policyNodes, policyNodesInSlices, unknownObjects } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
@@ -61,7 +61,7 @@ export const chdef = change({
     const { existing, missing } =
       'definitions' in args
         ? partition(args.definitions, (name) => objectExists(snapshot, type, name))
-        : namedObjects(snapshot, type, args.names, ranges, mayMake(type, args) ? undefined : mostUnknownNames);
+        : namedObjects(snapshot, type, args.names, ranges, mayCreate(type, args) ? undefined : mostUnknownNames);
     if ('names' in args) checkNamed(type, args, existing, missing);
     else if (args.mustExist && missing.length > 0) throw unknownObjects(type, missing, existing);
     const names = [...existing, ...missing, ...('rename' in args ? [args.rename] : [])];
@@ -130,7 +130,7 @@ function* wordsOfAll(type: string, definitions: Definitions): Interruptible<stri
   return words;
 }
 
-/** Values that are already in effect are left alone, so that writing back what was read copies no group's value to its nodes. */
+/** Values that are already in effect are not changed, so that writing back what was read copies no group's value to its nodes. */
 function* defineAll(
   draft: Draft,
   type: ObjectType,

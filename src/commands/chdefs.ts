@@ -15,7 +15,7 @@ import {
   tablesOfSet,
   wordsOfSet,
 } from '../objects/definition-set.ts';
-import { checkNamed, mayMake } from '../objects/makeable.ts';
+import { checkNamed, mayCreate } from '../objects/creatable.ts';
 import { lifetimeMessages } from '../objects/accounts.ts';
 import { typeNamed } from '../objects/types.ts';
 import { type Answer, type Arguments, change, definitionSet, type Question, type Selection } from './command.ts';
@@ -86,7 +86,7 @@ function* writtenOf(snapshot: Snapshot, { set }: Args, ranges: RangeOptions): In
   const all: Resolved[] = [];
   for (const each of set) {
     const type = typeNamed(each.type);
-    const found = resolved(snapshot, each, ranges, mayMake(type, each) ? undefined : mostUnknownNames);
+    const found = resolved(snapshot, each, ranges, mayCreate(type, each) ? undefined : mostUnknownNames);
     checkNamed(type, each, found.existing, found.missing);
     all.push(found);
     yield;
@@ -110,7 +110,10 @@ function refuseBoth(written: readonly Resolved[], removed: readonly Resolved[]):
   for (const { type, existing } of written)
     for (const name of existing)
       if (names.has(`${type.name} ${name}`))
-        throw new Fault('invalid', `${type.name} ${name} is both among definitions and to be removed; decide for one.`);
+        throw new Fault(
+          'invalid',
+          `${type.name} ${name} is both to be changed and to be removed; ask for one of them.`,
+        );
 }
 
 function* questionsOf(snapshot: Snapshot, given: Args): Interruptible<Question[]> {

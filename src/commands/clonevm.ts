@@ -31,7 +31,7 @@ const nameShape = /^[A-Za-z0-9][\w-]{0,62}$/;
 function refuseTaken(snapshot: Snapshot, name: string): void {
   if (!nameShape.test(name)) {
     const rule = 'up to 63 letters, digits, _ and -, beginning with a letter or digit';
-    throw new Fault('invalid', `"${name.slice(0, 80)}" is no name of a master: ${rule}.`);
+    throw new Fault('invalid', `"${name.slice(0, 80)}" is not a name for a master: ${rule}.`);
   }
   // One sentence for all of them: callers may not know of each.
   if (snapshot.get('vmmaster', name) || snapshot.get('nodelist', name) || groupExists(snapshot, name))
@@ -55,7 +55,7 @@ export const clonevm = perNode({
     const selection = selectNodes(snapshot, given, services);
     const count = selection.nodes?.length ?? 0;
     if (given.tomaster !== undefined && count > 1) {
-      throw new Fault('invalid', `a master is made of one node, and these are ${count}.`);
+      throw new Fault('invalid', `a master is made of one node, and ${count} were given; name one.`);
     }
     return selection;
   },
@@ -87,13 +87,13 @@ export const clonevm = perNode({
 const progressOf =
   (task: Task) =>
   (sentence: string): void =>
-    task.tell({ kind: 'progress', sentence });
+    task.report({ kind: 'progress', sentence });
 
 async function promote(name: string, force: boolean, { device }: Target, task: Task): Promise<NodeResult> {
   const { message, ...made } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
     machine.makeMaster({ name, force }, progressOf(task), task.signal),
   );
-  task.tell({ kind: 'master', driver: device.driver, ...made });
+  task.report({ kind: 'master', driver: device.driver, ...made });
   return { node: task.node, value: { vmclone: message } };
 }
 
@@ -110,6 +110,6 @@ async function clone(
   const { message, uuid, mac } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
     machine.clone({ ...request, removing: foreignRemoval(task) }, progressOf(task), task.signal),
   );
-  task.tell({ kind: 'machine', uuid, mac, master: request.master.name });
+  task.report({ kind: 'machine', uuid, mac, master: request.master.name });
   return { node: task.node, value: { vmclone: message } };
 }

@@ -3,7 +3,7 @@ import type { Interruptible } from '../core/slices.ts';
 import { eventKinds } from '../core/event-kinds.ts';
 import { noSelection, query, type Question, selectNodes } from './command.ts';
 
-/** Tells what happens, as it happens: of nodes that the caller may run it on, and of the caller's own runs. */
+/** Sends what happens, as it happens: of nodes that the caller may run it on, and of the caller's own runs. */
 export const events = query({
   name: 'events',
   args: Type.Object({

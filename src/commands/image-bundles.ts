@@ -62,7 +62,7 @@ export const imgimport = long({
     if (objectExists(draft.base, osimage, image))
       throw new Fault(
         'invalid',
-        `The image ${image} was defined by another meanwhile; its files are in ${attributes['rootimgdir'] ?? 'no directory'}.`,
+        `The image ${image} was defined by somebody else meanwhile; its files are in ${attributes['rootimgdir'] ?? 'no directory'}.`,
       );
     createObject(draft, osimage, image, attributes, ranges);
   },

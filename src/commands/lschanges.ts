@@ -5,7 +5,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import { mostUnknownNames } from '../objects/cluster.ts';
 import { listItems } from '../objects/effective.ts';
-import { differences, entryShown, JournalSight, listEntries, unknownEntry } from '../objects/history.ts';
+import { differences, entryShown, JournalView, listEntries, unknownEntry } from '../objects/history.ts';
 import { revisionOf } from '../objects/moments.ts';
 import { namedObjects } from '../objects/select.ts';
 import { type ChangedRow, ownerOf, shownRange, shownRow } from '../objects/shown-arguments.ts';
@@ -70,13 +70,13 @@ export const lschanges = query({
     return 'id' in args || args.range === undefined ? noQuestions() : undefined;
   },
   async run(snapshot, args, scope): Promise<Answer> {
-    const sight = new JournalSight(snapshot, scope.caller.user, scope.permits);
-    if ('from' in args) return difference(snapshot, args, scope, sight);
-    if (!('id' in args)) return listed(snapshot, args, scope, sight);
+    const view = new JournalView(snapshot, scope.caller.user, scope.permits);
+    if ('from' in args) return difference(snapshot, args, scope, view);
+    if (!('id' in args)) return listed(snapshot, args, scope, view);
     const id = /^\d{1,15}$/.test(args.id) ? Number(args.id) : undefined;
     if (id === undefined) throw new Fault('malformed', `"${args.id}" is not the number of a change.`);
     if (id === 0 || id > snapshot.revision) throw await unknownEntry(scope.store, id);
-    const { entry, rows } = await entryShown(scope.store, snapshot, id, sight);
+    const { entry, rows } = await entryShown(scope.store, snapshot, id, view);
     return {
       shape: 'items',
       before: { ...entry, rows: rows.length },
@@ -95,7 +95,7 @@ async function listed(
   snapshot: Snapshot,
   { range, tables, user, command, since, until, limit }: Arguments<typeof many>,
   { store, selection, signal }: Scope<'store'>,
-  sight: JournalSight,
+  view: JournalView,
 ): Promise<Answer> {
   const most = limit === undefined ? usualLimit : Number(limit);
   if (!/^\d{1,4}$/.test(limit ?? '1') || most < 1 || most > highestLimit)
@@ -107,7 +107,7 @@ async function listed(
     command,
     ...rowsWanted(range, tables, selection),
   };
-  const { entries, next } = await listEntries(store, snapshot, wanted, sight, most, signal());
+  const { entries, next } = await listEntries(store, snapshot, wanted, view, most, signal());
   const oldest = await store.database.oldestEntry();
   const reach = oldest && { id: oldest.revision, time: new Date(oldest.time).toISOString() };
   return { shape: 'items', member: 'changes', items: entries, after: { next, oldest: reach } };
@@ -122,7 +122,7 @@ async function difference(
   snapshot: Snapshot,
   { from, to, range, tables }: Arguments<typeof between>,
   { store, selection, permitsIn }: Scope<'store'>,
-  sight: JournalSight,
+  view: JournalView,
 ): Promise<Answer> {
   const ends = [
     await revisionOf(store, snapshot, 'from', from),
@@ -134,9 +134,9 @@ async function difference(
   const [before, after] = [states.get(ends[0])!, states.get(ends[1])!];
   const permits = [before, after].map((state) => ({ state, permits: permitsIn(state) }));
   const sees = (row: ChangedRow): boolean => {
-    if (!sight.sees(nobody, row)) return false;
+    if (!view.sees(nobody, row)) return false;
     const owner = ownerOf(row[0], row[1][0]);
-    if (sight.seesAll || owner === undefined) return true;
+    if (view.seesAll || owner === undefined) return true;
     return permits.every((each) => !each.state.get('nodelist', owner) || each.permits({ nodes: [owner] }));
   };
   const rows = await inSlices(differences(before, after, rowsWanted(range, tables, selection), sees));

@@ -44,7 +44,7 @@ export const mkvm = perNode({
         task.signal,
       ),
     );
-    task.tell({ kind: 'machine', uuid: made.uuid, mac: made.mac });
+    task.report({ kind: 'machine', uuid: made.uuid, mac: made.mac });
     return { node: task.node, value: {} };
   },
 });
@@ -56,7 +56,7 @@ function refuseNothing({ cpus, memory, add, purge, resize }: Omit<MachineChange,
   const known = (['cpus', 'memory', 'add', 'purge', 'resize'] as const).map((name) =>
     memberOf([name, chvmOptions[name]]),
   );
-  throw new Fault('missing-member', `Say what is to change, by any of ${known.join(', ')}.`);
+  throw new Fault('missing-member', `Say what to change: give any of ${known.join(', ')}.`);
 }
 
 /** Changes virtual machines of nodes, also while they run. */
@@ -70,7 +70,7 @@ export const chvm = perNode({
         { cpus, memory, add, purge, resize, force, removing: foreignRemoval(task) },
         task.signal,
       );
-      task.tell({ kind: 'machine-changed', cpus, memory, deleted });
+      task.report({ kind: 'machine-changed', cpus, memory, deleted });
       return {};
     },
     refuseNothing,
@@ -118,7 +118,10 @@ export const rmigrate = perNode({
   actsOn: ({ target }) => [{ kind: 'host', name: target }],
   select(snapshot, given, services) {
     if (!hostShape.test(given.target))
-      throw new Fault('invalid', `"${given.target.slice(0, 80)}" is no name of a hypervisor.`);
+      throw new Fault(
+        'invalid',
+        `"${given.target.slice(0, 80)}" is not a name for a hypervisor; give a host name or an address.`,
+      );
     return selectNodes(snapshot, given, services);
   },
   prepare(snapshot, { target }, { hardware }) {
@@ -134,13 +137,13 @@ export const rmigrate = perNode({
   },
   sentTo: ({ device, destination }: MovingMachine) => ({ ...deviceAddress(device), to: destination.address }),
   async work({ target }: { readonly target: string }, { device, destination }: MovingMachine, task) {
-    const tell = (sentence: string): void => task.tell({ kind: 'progress', sentence });
+    const report = (sentence: string): void => task.report({ kind: 'progress', sentence });
     // A muster that dies meanwhile knows afterwards where it may be.
-    task.tell({ kind: 'migrating', to: target });
+    task.report({ kind: 'migrating', to: target });
     const { said, hasMoved } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
-      machine.migrate(destination.access, tell, task.signal),
+      machine.migrate(destination.access, report, task.signal),
     );
-    if (hasMoved) task.tell({ kind: 'migrated', to: target });
+    if (hasMoved) task.report({ kind: 'migrated', to: target });
     return { node: task.node, value: { vmmigrate: said } };
   },
 });

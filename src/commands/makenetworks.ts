@@ -20,7 +20,9 @@ export const makenetworks = change({
   name: 'makenetworks',
   args: Type.Object({
     attributes: textMap,
-    local: Type.Optional(Type.Unsafe<LocalNetworks>({ description: 'what the machine tells; found out by prepare' })),
+    local: Type.Optional(
+      Type.Unsafe<LocalNetworks>({ description: 'the networks of this machine; found out by prepare' }),
+    ),
   }),
   line: ({ attributes }) => attributeWords('network', attributes),
   prepare: (args) => Promise.resolve({ ...args, local: localNetworks() }),

@@ -57,6 +57,6 @@ export const sd = query({
 
 function checkedPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (port < 1 || port > 65_535) throw new Fault('invalid', `"${text}" is no port; give a number from 1 to 65535.`);
+  if (port < 1 || port > 65_535) throw new Fault('invalid', `"${text}" is not a port; give a number from 1 to 65535.`);
   return port;
 }

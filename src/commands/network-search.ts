@@ -54,7 +54,7 @@ export const bmcdiscover = query({
     if (check) {
       if (!account) throw new Fault('missing-member', 'Give the account to check: bmcuser=NAME,bmcpw=PASSWORD.');
       const [address, ...more] = expandAddresses(range);
-      if (more.length > 0) throw new Fault('invalid', 'An account is checked at one address.');
+      if (more.length > 0) throw new Fault('invalid', 'An account is checked at one address at a time; give only one.');
       await discovery.logIn(address!, account, signal());
       return { shape: 'list', items: [`${address}: the account is accepted.`] };
     }

@@ -89,7 +89,7 @@ export const nodech = change({
   *plan(draft, { tables = [], ...changes }, { selection: { nodes = [] } }): Interruptible<Answer> {
     const emptied = tables.map((name) => nodeTableNamed(writableTable(name).name));
     if (emptied.some(({ name }) => name === 'nodelist'))
-      throw new Fault('invalid', 'Without its row of nodelist a node is none: remove the node instead.');
+      throw new Fault('invalid', 'A node cannot exist without its row of nodelist; remove the node instead.');
     const byTable = columnsToWrite(changes);
     yield* eachInSlices(nodes, (node) => {
       for (const table of emptied) removeOwnRows(draft, table, node);
@@ -115,7 +115,7 @@ export const nodegrpch = change({
     for (const group of objects) {
       checkGroupName(group);
       if (objectExists(draft.base, nodeType, group))
-        throw new Fault('invalid', `"${group}" is a node, and no group; nodech changes nodes.`);
+        throw new Fault('invalid', `"${group}" is a node, not a group; change it with nodech.`);
       writeColumns(draft, byTable, { set }, group);
       for (const [table, columns] of byTable) {
         const unset = Object.fromEntries(columns.map(({ column }) => [column, undefined]));

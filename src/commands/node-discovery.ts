@@ -28,7 +28,7 @@ const shown = ({ machine, address, reason, first, last, times }: Unmatched) => (
   ...described(machine),
 });
 
-/** All of them were told the same. */
+/** All of them got the same answer. */
 const described = ({ state: _state, ...machine }: Machine) => machine;
 
 /** Opens a range of nodes: machines that boot and that nobody knows become these, one after the other. */

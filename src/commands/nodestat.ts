@@ -72,7 +72,7 @@ export const nodestat = perNode({
         const ip = parseIp(given) ?? (await resolve(given));
         // Others, or this machine, would answer for the node.
         if (ip && !ownKinds.includes(ipKind(ip)))
-          throw new Fault('invalid', `its address ${ipText(ip)} is none that a node can have.`);
+          throw new Fault('invalid', `its address ${ipText(ip)} cannot be that of a node.`);
         const boots = nodeAttribute(reader, node, 'currstate') ?? '';
         return { address: ip && ipText(ip), boots, applications: applications(node) };
       },
@@ -92,7 +92,7 @@ export const nodestat = perNode({
     const { alive, applications: running } = await task.probes.look(address, applications, task.signal);
     const seen = alive ? await stateOf(address, target.boots, running, task) : away;
     if (update && !task.signal.aborted)
-      task.tell({ kind: 'sighting', status: seen.status, applications: applicationStatus(applications, running) });
+      task.report({ kind: 'sighting', status: seen.status, applications: applicationStatus(applications, running) });
     return { node, value: seen };
   },
   async *finish(

@@ -100,7 +100,7 @@ export interface Task extends WorkerServices {
   /** The turn that a node had to wait for has come: others may begin to wait for theirs. */
   begun(): void;
   /** What is reported is kept before the result of the node counts. */
-  tell(effect: Effect): void;
+  report(effect: Effect): void;
 }
 
 /** What a process that works on nodes has for it. */
@@ -159,9 +159,9 @@ type HardwareArgs<P extends TProperties> = Arguments<HardwareSchema<P>>;
 
 /** Has what is removed though muster did not make it named in the audit log. */
 export const foreignRemoval =
-  ({ tell }: Task) =>
+  ({ report }: Task) =>
   (what: string): void =>
-    tell({ kind: 'foreign-removed', what });
+    report({ kind: 'foreign-removed', what });
 
 /** Refuses a word that is none of those a command knows. */
 export function checkWord(word: string, known: readonly string[], what: string): void {

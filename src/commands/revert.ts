@@ -3,10 +3,10 @@ import { Fault } from '../core/errors.ts';
 import { inSlices, type Interruptible } from '../core/slices.ts';
 import type { JournalEntry } from '../database/database.ts';
 import { ownersNamed } from '../objects/groups.ts';
-import { JournalSight, madeIn } from '../objects/history.ts';
+import { JournalView, madeIn } from '../objects/history.ts';
 import { conflictFault, entryNumber, type LaterChange, laterChanges, Reversal } from '../objects/reversal.ts';
 import { ownerOf } from '../objects/shown-arguments.ts';
-import { tellsOfNodes } from '../objects/table-access.ts';
+import { concernsNodes } from '../objects/table-access.ts';
 import { type Answer, change, type Question, type Selection } from './command.ts';
 
 /** What the journal has. */
@@ -26,7 +26,7 @@ export const revert = change({
   name: 'revert',
   args: Type.Object({
     id: Type.String({ description: 'the number of the change to take back' }),
-    found: Type.Optional(Type.Unknown({ description: 'what the journal tells of it; found out by prepare' })),
+    found: Type.Optional(Type.Unknown({ description: 'what the journal holds of it; found out by prepare' })),
   }),
   uses: ['store'],
   line: ({ id }) => [id],
@@ -54,10 +54,10 @@ export const revert = change({
     const { reversal, made } = foundIn(args);
     const unknown = new Fault('unknown-object', `There is no change ${id} that you may see; GET /changes lists them.`);
     if (!reversal) throw unknown;
-    const sight = new JournalSight(snapshot, user, permits, made);
+    const view = new JournalView(snapshot, user, permits, made);
     let seen = 0;
     for (const [i, row] of reversal.rows.entries()) {
-      if (sight.sees(reversal.entry, row)) seen++;
+      if (view.sees(reversal.entry, row)) seen++;
       if (i % 100 === 99) yield;
     }
     if (seen === 0 && reversal.rows.length > 0) throw unknown;
@@ -81,7 +81,7 @@ export const revert = change({
     return [
       ...(nodes.length > 0 ? [{ words, nodes }] : []),
       ...(others.length > 0 || nodes.length === 0
-        ? [{ words, nodes: undefined, every: others.some(tellsOfNodes) }]
+        ? [{ words, nodes: undefined, every: others.some(concernsNodes) }]
         : []),
     ];
   },
@@ -91,14 +91,16 @@ export const revert = change({
     if (!reversal || reversal.rows.length === 0)
       throw new Fault(
         'invalid',
-        `Change ${id} made or ended tokens only, which is not taken back: DELETE /tokens ends them.`,
+        `Change ${id} only made or revoked tokens, which cannot be taken back; DELETE /tokens revokes them.`,
       );
     const conflicts = yield* reversal.conflicts(draft.base);
     if (conflicts.length > 0) throw conflictFault(reversal.entry, conflicts, later);
     yield* reversal.apply(draft);
     const orphans = reversal.orphans(draft);
     const notes =
-      orphans.length > 0 ? { notes: [`There is no node or group ${orphans.join(', ')}; its rows are back.`] } : {};
+      orphans.length > 0
+        ? { notes: [`The rows of ${orphans.join(', ')} are back, but there is no such node or group.`] }
+        : {};
     return {
       shape: 'value',
       value: { id: draft.base.revision + 1, reverts: reversal.entry.revision, rows: reversal.rows.length },

@@ -39,7 +39,7 @@ export const rmdef = change({
   },
 });
 
-/** Of a group that is no more than a word of its members; of others the change of their row tells. */
+/** Of a group that is no more than a word of its members; of others the change of their row says so. */
 function goneGroup(snapshot: Snapshot, name: string, sees: ((node: string) => boolean) | undefined): string[] {
   if (snapshot.get('nodegroup', name)) return [];
   const members = allMembers(snapshot, name).filter((node) => !sees || sees(node));

@@ -32,13 +32,13 @@ export const rpower = perNode({
     async (power, { action }, task) => {
       let before: string | undefined;
       const state = await carryOut(power, action, task.signal, (seen) => (before = seen));
-      if (!controllerWords.includes(action)) task.tell({ kind: 'power', power: state });
+      if (!controllerWords.includes(action)) task.report({ kind: 'power', power: state });
       const status = statusAfter[action as PowerAction];
       // A reset of a node that is off did nothing, nor did what was there already.
       const idle =
         (status === 'powering-on' && state === 'off') ||
         (before === state && (action === 'on' || status === 'powering-off'));
-      if (status && !idle) task.tell({ kind: 'status', status });
+      if (status && !idle) task.report({ kind: 'status', status });
       // What these did, the state at the end does not show.
       if (before !== undefined && (action === 'boot' || action === 'softoff')) return { power: state, before };
       return usualValues.get(state) ?? { power: state };

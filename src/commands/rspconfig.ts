@@ -56,10 +56,10 @@ async function move(processor: ServiceProcessor, set: Settings, address: string,
   try {
     said = await processor.set(set, signal);
   } catch (error) {
-    if (moves && error instanceof MovedFault) task.tell({ kind: 'moved', from: before, to: address });
+    if (moves && error instanceof MovedFault) task.report({ kind: 'moved', from: before, to: address });
     throw error;
   }
   if (!moves) return said ?? {};
-  task.tell({ kind: 'moved', from: before, to: address });
+  task.report({ kind: 'moved', from: before, to: address });
   return { ...said, 'BMC IP': address };
 }

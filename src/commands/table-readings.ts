@@ -11,7 +11,7 @@ import {
   parseKeys,
   rowsMeant,
   storedRows,
-  tellsOfNodes,
+  concernsNodes,
 } from '../objects/table-access.ts';
 import { shownKeys } from '../objects/shown-arguments.ts';
 import { dumpTable, type TableDump } from '../objects/table-dump.ts';
@@ -40,7 +40,7 @@ export const getAttribs = query({
     const table = tableNamed(name);
     const keys = parseKeys(table, text);
     const { nodeColumn } = table;
-    if (nodeColumn === undefined) return tellsOfNodes(table) ? everyNode : noSelection;
+    if (nodeColumn === undefined) return concernsNodes(table) ? everyNode : noSelection;
     const rows = rowsMeant(snapshot, table, keys, sees);
     return { objects: undefined, nodes: ownersOf(snapshot, nodeColumn, keys, rows) };
   },
@@ -104,7 +104,7 @@ export const getTablesAllRowAttribs = query({
   args: Type.Object({ tables: Type.Array(Type.String()), columns: Type.Optional(Type.Array(Type.String())) }),
   uses: ['store'],
   line: ({ tables }) => [tables.join(',')],
-  select: (_snapshot, { tables }) => (tables.some((name) => tellsOfNodes(tableNamed(name))) ? everyNode : noSelection),
+  select: (_snapshot, { tables }) => (tables.some((name) => concernsNodes(tableNamed(name))) ? everyNode : noSelection),
   async run(snapshot, { tables, columns }, { store }) {
     const rows: Rows['tables'][number][] = [];
     for (const table of tables.map(tableNamed)) {
@@ -124,7 +124,7 @@ export const tabdump = query({
   uses: ['store'],
   line: ({ tables = [] }) => tables,
   select: (_snapshot, { tables = [] }) =>
-    tables.some((name) => tellsOfNodes(tableNamed(name))) ? everyNode : noSelection,
+    tables.some((name) => concernsNodes(tableNamed(name))) ? everyNode : noSelection,
   async run(snapshot, { tables }, { store }) {
     if (!tables) return { shape: 'list', items: [...allTables.keys()] };
     const dumps: Record<string, TableDump> = {};

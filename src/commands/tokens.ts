@@ -7,7 +7,7 @@ import { change, noArguments, noLine, nothing, query } from './command.ts';
 
 const day = 86_400_000;
 
-/** A new token for the caller. Only its hash is stored. Older ones make room for it. */
+/** A new token for the caller. Only its hash is stored. Older ones are dropped for it. */
 export const gettoken = change({
   name: 'gettoken',
   args: noArguments,

@@ -78,7 +78,7 @@ async function updateOne(update: NodeUpdate, remote: RemoteNode, task: Task, tel
   const doesSomething = tellsState && (await update.doesSomething());
   // The state of a node on which nothing is done stays what it was.
   const note = (state: UpdateState): void => {
-    if (doesSomething) task.tell({ kind: 'update', state });
+    if (doesSomething) task.report({ kind: 'update', state });
   };
   note('syncing');
   let state: UpdateState = 'failed';

@@ -1,4 +1,4 @@
-/** Items that are begun before others get a chance to work, unless told otherwise. */
+/** Items that are begun before others get a chance to work, unless the caller says otherwise. */
 const usualBurst = 256;
 
 /**

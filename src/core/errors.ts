@@ -65,7 +65,7 @@ export class Unreachable extends Fault {
   }
 }
 
-/** A Fault as plain data, for what is told later or by another process. */
+/** A Fault as plain data, for what is reported later or by another process. */
 export interface FaultData {
   readonly kind: ErrorKind;
   readonly sentences: readonly string[];

@@ -10,7 +10,7 @@ function limits(): string {
   try {
     return readFileSync('/proc/self/limits', 'latin1');
   } catch {
-    // Not every system tells.
+    // Not every system says.
     return '';
   }
 }

@@ -61,7 +61,7 @@ class LogFile implements LineTarget {
     const { path } = this.#options;
     const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_NOCTTY } = constants;
     makeDirectory(dirname(resolve(path)));
-    // It tells who did what, so it is for its owner's eyes.
+    // It says who did what, so it is for its owner's eyes.
     const descriptor = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, 0o600);
     const file = fstatSync(descriptor);
     if (this.#opened) closeSync(this.#opened.descriptor);
@@ -110,7 +110,7 @@ function timeField(): string {
 /** Takes the place of lines that could not be written, at every level. */
 function lostNote(lost: number): string {
   const lines = lost === 1 ? '1 line was' : `${lost} lines were`;
-  const msg = `${lines} lost here: the log could not be written. Check the room of its disk, or the program that reads it.`;
+  const msg = `${lines} lost here: the log could not be written. Check the free space of its disk, or the program that reads it.`;
   return `{"level":"warn"${timeField()},"pid":${process.pid},"hostname":${JSON.stringify(hostname())},"lost":${lost},"msg":${JSON.stringify(msg)}}\n`;
 }
 

@@ -13,7 +13,7 @@ export interface Metric {
   readonly samples: Iterable<Sample>;
 }
 
-/** Whoever counts something tells it here when it is asked for. */
+/** Whoever counts something reports it here when it is asked for. */
 export class Metrics {
   readonly #sources: (() => Iterable<Metric>)[] = [];
 

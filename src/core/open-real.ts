@@ -42,5 +42,5 @@ const descriptorPath = (fd: number): string => `/proc/self/fd/${fd}`;
 
 function checkPath(fd: number, path: string | Buffer): void {
   const opened = readlinkSync(descriptorPath(fd), { encoding: 'buffer' });
-  if (!opened.equals(Buffer.from(path))) throw new Error('it was moved or replaced in this moment');
+  if (!opened.equals(Buffer.from(path))) throw new Error('it was moved or replaced just now');
 }

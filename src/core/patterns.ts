@@ -58,7 +58,7 @@ export class PatternAllowance {
     return this.#tables;
   }
 
-  /** After a text was matched: whether there is room for more. Where work has no limit, there always is: tables are made anew. */
+  /** After a text was matched: whether the budget allows more. Where work has no limit, there always is: tables are made anew. */
   leaveTables(left: number): boolean {
     this.#tables = left === 0 && this.#work === Number.POSITIVE_INFINITY ? this.#limits.tables : left;
     return this.#tables > 0;
@@ -89,7 +89,7 @@ export interface Pattern {
 
 export const maximumPatternLength = 1024;
 
-/** Compiles Perl-style text. A broken pattern, or one that the allowance has no room for, is a Fault that names `where`. */
+/** Compiles Perl-style text. A broken pattern, or one that exceeds the allowance, is a Fault that names `where`. */
 export function compilePattern(source: string, where: string, allowance = new PatternAllowance()): Pattern {
   if (source.length > maximumPatternLength) {
     throw new Fault('invalid', `${where}: the pattern is longer than ${maximumPatternLength} characters.`);
@@ -120,9 +120,9 @@ function compile(source: string, where: string): CompiledPattern {
 }
 
 /**
- * The engine makes tables as it meets texts. For some patterns every text needs new ones; left alone, the engine fills its memory
+ * The engine makes tables as it meets texts. For some patterns every text needs new ones; without limits, the engine fills its memory
  * with them, throws all away and begins anew, which is slower by far than doing without. Here they are made once, and a pattern
- * that finds no room for more goes on without them and pays for each of its steps.
+ * that has no budget for more goes on without them and pays for each of its steps.
  */
 function boundedTest(compiled: CompiledPattern, where: string, allowance: PatternAllowance): Pattern['test'] {
   const { engine, steps } = compiled;

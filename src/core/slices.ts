@@ -99,7 +99,7 @@ export function inSlices<T>(work: Interruptible<T>, isInVain?: () => boolean): T
 
 async function goOn<T>(step: () => IteratorReturnResult<T> | undefined, isInVain?: () => boolean): Promise<T> {
   for (;;) {
-    if (isInVain?.()) throw new Error('nobody wants it any more');
+    if (isInVain?.()) throw new Error('it is no longer needed');
     const ended = await requestSlices.run(step);
     if (ended) return ended.value;
   }

@@ -110,38 +110,38 @@ export const splitChanges = (changes: JournalChanges): Iterable<JournalChanges> 
   isOnePart(changes) ? [changes] : partsOf(changes);
 
 function isOnePart(changes: JournalChanges): boolean {
-  let room = charactersPerPart;
-  for (const table in changes) room = fittingRows(changes[table]!, 0, room).room;
-  return room > 0 && room < charactersPerPart;
+  let left = charactersPerPart;
+  for (const table in changes) left = fittingRows(changes[table]!, 0, left).left;
+  return left > 0 && left < charactersPerPart;
 }
 
 function* partsOf(changes: JournalChanges): Generator<JournalChanges, void, void> {
   let part: Record<string, readonly JournalRow[]> = {};
-  let room = charactersPerPart;
+  let left = charactersPerPart;
   for (const table in changes) {
     const rows = changes[table]!;
     for (let from = 0; from < rows.length; ) {
-      const fitting = fittingRows(rows, from, room);
+      const fitting = fittingRows(rows, from, left);
       part[table] = fitting.until - from === rows.length ? rows : rows.slice(from, fitting.until);
-      ({ room, until: from } = fitting);
-      if (room > 0) continue;
+      ({ left, until: from } = fitting);
+      if (left > 0) continue;
       yield part;
       part = {};
-      room = charactersPerPart;
+      left = charactersPerPart;
     }
   }
-  if (room < charactersPerPart) yield part;
+  if (left < charactersPerPart) yield part;
 }
 
-/** The rows from one on that there is room for, and one that exceeds it. */
-function fittingRows(rows: readonly JournalRow[], from: number, room: number): { until: number; room: number } {
+/** The rows from one on that fit into the budget, and one that exceeds it. */
+function fittingRows(rows: readonly JournalRow[], from: number, budget: number): { until: number; left: number } {
   let until = from;
-  let left = room;
+  let left = budget;
   for (; until < rows.length && left > 0; until++) {
     const [, before, after] = rows[until]!;
     left -= charactersOf(before) + charactersOf(after);
   }
-  return { until, room: left };
+  return { until, left };
 }
 
 function charactersOf(columns: JournalColumns | null): number {

@@ -84,7 +84,7 @@ export interface Database {
   write(batch: Batch): Promise<void>;
   /**
    * The next change sets after that sequence, in order; perhaps not all of them, but none only if there are none. Undefined if the next
-   * one is no longer known, since old journal entries and all but the latest volatile changes are dropped: `load` tells where things stand.
+   * one is no longer known, since old journal entries and all but the latest volatile changes are dropped: `load` shows where things stand.
    */
   changesAfter(sequence: number): Promise<readonly ChangeSet[] | undefined>;
   /** Calls back soon after somebody else has committed, at times for nothing; returns what ends that. */

@@ -62,7 +62,7 @@ export class Feed {
   }
 
   /**
-   * All change sets after that sequence, in order, until the signal says that it is enough. None is told before it is published. The phases
+   * All change sets after that sequence, in order, until the signal says that it is enough. None is passed on before it is published. The phases
    * of following:
    * - backfill: what came before is read from the journal and the volatile changes that the database still has;
    * - cut over: as soon as the tail, the latest change sets in memory, holds the next one;

@@ -34,7 +34,7 @@ function makePrivate(dataDir: string): void {
   }
 }
 
-/** A directory and all that is in it. Links are left alone. */
+/** A directory and all that is in it. Links are not changed. */
 export function makeTreePrivate(directory: string): void {
   narrow(directory);
   for (const entry of readdirSync(directory, { withFileTypes: true })) {

@@ -12,12 +12,12 @@ const leastBetween = 512;
 /** States that were asked for last, for whoever asks again. */
 const askedStates = 4;
 
-/** What a row was, as far as the entries read so far tell: all of it, that there was none, or what some of its columns were. */
+/** What a row was, as far as the entries read so far show: all of it, that there was none, or what some of its columns were. */
 type Earlier = { readonly row: Row | undefined } | { readonly columns: Record<string, string | null> };
 type Undone = Map<string, Map<string, Earlier>>;
 
 /**
- * The database as it was: what the journal tells since is taken back from a later state. Volatile columns are not in the journal, so the past
+ * The database as it was: what the journal records since is taken back from a later state. Volatile columns are not in the journal, so the past
  * has none. Some states on the way are kept, which costs little as they share most of their rows, so that there is never far to go.
  */
 export class Past {

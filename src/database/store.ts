@@ -53,7 +53,7 @@ const maximumQueuedAudits = 100_000;
  * The cluster's data. Readers see `current`, which is on disk. Change sets are computed one after another on `head`, which
  * holds those still on their way to disk, and all that wait are committed together. While a long one is computed in slices,
  * others can read, and those that want to change something wait. What other processes commit is followed: `current` is never
- * behind for longer than the database takes to tell of it.
+ * behind for longer than the database takes to report it.
  */
 export class Store {
   /** What was there before. */

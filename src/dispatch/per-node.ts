@@ -54,7 +54,7 @@ export async function tryPerNode(call: Call<AnyPerNode>): Promise<Outcome> {
   const describe: AnyPerNode['work'] = async (_shared, target, { node }) => ({ node, value: command.sentTo!(target) });
   const { workerServices } = services;
   const files = new LocalFiles();
-  const workplace = { workerServices, files, signal: run.abort!.signal, tell: () => undefined };
+  const workplace = { workerServices, files, signal: run.abort!.signal, report: () => undefined };
   const found = await Array.fromAsync(
     workOn({ name: command.name, work: describe }, request.user, nodes, plan, workplace),
   );
@@ -115,7 +115,7 @@ export function workOf({ services, request, run, command }: Call<Worker>, scope:
     workerServices,
     files,
     signal: run.abort!.signal,
-    tell(node, effect) {
+    report(node, effect) {
       if (effect.kind === 'progress') {
         runs.note(run, node, effect.sentence);
         return undefined;

@@ -84,7 +84,8 @@ export class RunProgress {
         const { queue, missed } = watcher;
         watcher.queue = [];
         watcher.missed = 0;
-        if (missed > 0) yield { ...this.#now, line: `(${missed} lines were too many for this connection)` };
+        if (missed > 0)
+          yield { ...this.#now, line: `(${missed} lines are left out: this connection is too slow for them)` };
         for (const progress of queue) {
           if (signal.aborted) return;
           yield progress;

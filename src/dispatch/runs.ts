@@ -67,7 +67,7 @@ interface RunLimits {
 }
 
 const defaultLimits: RunLimits = { age: 86_400_000, count: 20_000, memory: 64 << 20 };
-const droppedNote = 'The results took more memory than there is for those of all runs and are no longer kept.';
+const droppedNote = 'The results are no longer kept: those of all runs took more memory than they may use.';
 const interruption = 'muster was stopped or killed meanwhile; nothing half-made is left. Send the request again.';
 /** The part of the limits that is in use after something was dropped. */
 const roomy = 0.9;
@@ -258,7 +258,7 @@ export class Runs implements RunBoard {
     return run?.id === id && !isOld ? run : undefined;
   }
 
-  /** Makes room for many at once: the way to the oldest leads past all that were dropped since the map was last rebuilt. */
+  /** Drops many at once: the way to the oldest leads past all that were dropped since the map was last rebuilt. */
   #forget(): void {
     const count = this.#limits.count * roomy;
     for (const run of this.#runs.values()) {

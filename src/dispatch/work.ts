@@ -16,7 +16,7 @@ export interface Workplace {
   /** Who takes output that is more than can be kept, if anybody does. */
   passOn?(): PassOn | undefined;
   /** Hands an effect to whoever keeps it. The result waits for what is promised, and gets the sentence that may come of it. */
-  tell(node: string, effect: Effect): Promise<string | void> | undefined;
+  report(node: string, effect: Effect): Promise<string | void> | undefined;
 }
 
 /** Does the work of a plan in this process; results come as they are there. */
@@ -25,7 +25,7 @@ export function workOn<Shared, Target, Value>(
   user: string,
   nodes: readonly string[],
   plan: Plan<Shared, Target>,
-  { workerServices, files, room, passOn, signal, tell }: Workplace,
+  { workerServices, files, room, passOn, signal, report }: Workplace,
 ): AsyncIterable<readonly NodeResult<Value>[]> {
   const common = { ...workerServices, command: command.name, user, signal, files, room, passOn };
   const work = async (node: string, begun: () => void): Promise<NodeResult<Value>> => {
@@ -34,8 +34,8 @@ export function workOn<Shared, Target, Value>(
       ...common,
       node,
       begun,
-      tell(effect) {
-        const keeping = tell(node, effect);
+      report(effect) {
+        const keeping = report(node, effect);
         keeping?.catch(() => undefined);
         if (keeping) (kept ??= []).push(keeping);
       },

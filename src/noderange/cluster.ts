@@ -11,7 +11,7 @@ export interface Cluster {
   nodeNames(): Iterable<string>;
   /**
    * Whether the caller may know of the node. Other nodes, and groups of others alone, are as unknown as if they did not exist; what is
-   * intersected or taken out passes over the other members of a group, so that no answer tells anything of them. Absent: of all.
+   * intersected or taken out passes over the other members of a group, so that no answer says anything of them. Absent: of all.
    */
   sees?(name: string): boolean;
   /** With all nodes, where some are not seen: for what the site itself says. */

@@ -74,7 +74,7 @@ export async function isSameSince({ current, database }: Store, account: string,
 const turnedOver = (changes: JournalChanges): string[] =>
   (changes['passwd'] ?? []).flatMap(([key, before, after]) => (before === null || after === null ? [key] : []));
 
-/** The reference system stores any text here; who writes one that means nothing is told so. */
+/** The reference system stores any text here; who writes one that means nothing gets a note. */
 export function lifetimeMessages(draft: Draft): string[] {
   const value = draft.get('site', 'tokenexpiredays')?.['value'];
   const isNew = value !== draft.base.get('site', 'tokenexpiredays')?.['value'];

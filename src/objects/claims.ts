@@ -116,7 +116,7 @@ const addressMark = 'ip ';
 /** The claim on an address, however it is written. */
 export const addressClaim = (address: string): string => addressMark + canonicalAddress(address);
 
-/** Tells claims on what belongs to no node and yet to somebody: addresses of the management node and of gateways. */
+/** Finds claims on what belongs to no node and yet to somebody: addresses of the management node and of gateways. */
 export function claimsOfSite(snapshot: Snapshot): (claim: string) => boolean {
   const own = managementNode(snapshot);
   const gateways = new Set(networksOf(snapshot).flatMap(({ row }) => addressesIn(row['gateway'] ?? '')));
@@ -129,7 +129,7 @@ export function claimsOfSite(snapshot: Snapshot): (claim: string) => boolean {
 
 const leadClaim = (name: string): string => `name ${name.toLowerCase()}`;
 
-/** Whether a claim is on what a name leads to: whose machine that is cannot be told from the definitions. */
+/** Whether a claim is on what a name leads to: whose machine that is cannot be seen from the definitions. */
 export const isNameClaim = (claim: string): boolean => claim.startsWith('name ');
 
 /** Names of hosts are the same in capital letters, and with a domain of the cluster. */

@@ -141,7 +141,7 @@ function checkChangedNetwork(draft: Draft, { type, name, attributes, mode }: Ass
   const { net, mask, gateway } = attributes;
   if (net === '' || mask === '')
     throw new Fault('invalid', `Network "${name}" needs its net and mask; they can be changed but not cleared.`);
-  // Where only the rest changes, the gateway may follow in the next request; it is told.
+  // Where only the rest changes, the gateway may follow in the next request; a note says so.
   if (mode === 'set' && gateway !== undefined)
     checkGateway(name, { ...rowOf(draft.base, type, type.home, name, draft), ...attributes });
 }
@@ -276,7 +276,7 @@ export function renameObject(draft: Draft, type: ObjectType, from: string, to: s
   const reference = [`Object ${to} already exists.`];
   if (objectExists(draft.base, type, to))
     throw new Fault('invalid', `There is a ${type.name} named "${to}" already.`, { reference });
-  if (type.name === 'site') throw new Fault('invalid', 'There is but one site, and its name stays as it is.');
+  if (type.name === 'site') throw new Fault('invalid', 'There is only one site, and it cannot be renamed.');
   if (type.name === 'node') return renameNode(draft, from, to);
   if (type.name === 'group') return renameGroup(draft, from, to);
   for (const table of type.tables) {

@@ -47,7 +47,7 @@ export function objectAttributes(snapshot: Snapshot, type: ObjectType, name: str
   for (const attribute of type.attributes.keys()) {
     if (attribute === type.key) continue;
     const value = storedAttribute(snapshot, type, name, attribute);
-    // Of a group without members it is told that it has none.
+    // A group without members is shown to have none.
     const shownEmpty = type.name === 'group' && attribute === 'members';
     if (value === undefined || (value === '' && !shownEmpty)) continue;
     if (isNicAttribute(type, attribute)) Object.assign(found, nicAttributes(attribute, value));

@@ -80,7 +80,7 @@ export const hostArchitecture = (): string =>
 export const isNative = (osarch: string): boolean =>
   architecture(osarch).node === processArch || (osarch === 'x86' && processArch === 'x64');
 
-/** Programs of another architecture run only where the kernel was told how. */
+/** Programs of another architecture run only where the kernel is set up for it. */
 export function checkRunnable(osarch: string): void {
   if (isNative(osarch)) return;
   const name = `/proc/sys/fs/binfmt_misc/qemu-${osarch}`;

@@ -18,7 +18,7 @@ import {
   type ShownRow,
   shownRow,
 } from './shown-arguments.ts';
-import { tellsOfNodes } from './table-access.ts';
+import { concernsNodes } from './table-access.ts';
 
 /** Whether the policy allows the command on these nodes too; without nodes, on what is about none, or about every one. */
 export type Permits = (about: { readonly nodes?: readonly string[]; readonly every?: boolean }) => boolean;
@@ -34,7 +34,7 @@ export function* madeIn(changes: JournalChanges): Iterable<string> {
  * since it was made, since whose it was before is not known. Rows of groups are not shown to them, as their members may have been others.
  * What they did themselves, and not an account of their name before, they see as long as the rules cover all whom it concerns.
  */
-export class JournalSight {
+export class JournalView {
   /** Whether everything is seen, in which case entries may be looked at in any order. */
   readonly seesAll: boolean;
   readonly #current: Snapshot;
@@ -43,7 +43,7 @@ export class JournalSight {
   readonly #ofNodes = new Map<string, boolean>();
   readonly #ofOwners = new Map<string, boolean>();
   readonly #ofTables = new Map<Table, boolean>();
-  /** What was made in an entry that was passed, as `madeIn` tells it: what came before is of others of the same name. */
+  /** What was made in an entry that was passed, as `madeIn` finds it: what came before is of others of the same name. */
   readonly #made: Set<string>;
 
   constructor(current: Snapshot, user: string, permits: Permits, made: Iterable<string> = []) {
@@ -89,7 +89,7 @@ export class JournalSight {
   #seesTable(table: Table): boolean {
     let seen = this.#ofTables.get(table);
     if (seen === undefined) {
-      seen = this.#permits(tellsOfNodes(table) ? { every: true } : {});
+      seen = this.#permits(concernsNodes(table) ? { every: true } : {});
       this.#ofTables.set(table, seen);
     }
     return seen;
@@ -123,21 +123,21 @@ export async function listEntries(
   store: Store,
   current: Snapshot,
   wanted: Wanted,
-  sight: JournalSight,
+  view: JournalView,
   limit: number,
   signal: AbortSignal,
 ): Promise<{ entries: Summary[]; next: number | undefined }> {
   const { after, until, user, command } = wanted;
   const entries: Summary[] = [];
-  // Whoever does not see everything is shown what became of nodes since they were made, which only newer entries tell.
+  // Whoever does not see everything is shown what became of nodes since they were made, which only newer entries show.
   const tables = wanted.tables && [...wanted.tables].map(({ name }) => name);
   const names = wanted.owners && [...wanted.owners];
-  const query = sight.seesAll ? { after, until, user, command, tables, names } : { after, until: current.revision };
+  const query = view.seesAll ? { after, until, user, command, tables, names } : { after, until: current.revision };
   for await (const page of store.database.readJournal(query)) {
     if (signal.aborted) break;
     for (const entry of page) {
-      const summary = isWanted(entry, wanted) ? await inSlices(summarise(entry, wanted, sight)) : undefined;
-      sight.pass(entry);
+      const summary = isWanted(entry, wanted) ? await inSlices(summarise(entry, wanted, view)) : undefined;
+      view.pass(entry);
       if (!summary) continue;
       if (entries.length === limit) return { entries, next: entry.revision };
       entries.push(summary);
@@ -160,14 +160,14 @@ const isWantedRow = ([table, [key]]: ChangedRow, { owners, tables }: Pick<Wanted
 
 const rowsPerStep = 500;
 
-function* summarise(entry: JournalEntry, wanted: Wanted, sight: JournalSight): Interruptible<Summary | undefined> {
+function* summarise(entry: JournalEntry, wanted: Wanted, view: JournalView): Interruptible<Summary | undefined> {
   const tables = new Set<string>();
   const changes: ShownRow[] = [];
   let rows = 0;
   let seen = 0;
   for (const row of rowsOf(entry)) {
     if (++seen % rowsPerStep === 0) yield;
-    if (!isWantedRow(row, wanted) || !sight.sees(entry, row)) continue;
+    if (!isWantedRow(row, wanted) || !view.sees(entry, row)) continue;
     rows++;
     tables.add(row[0].name);
     if (changes.length < rowsListed) changes.push(shownRow(row));
@@ -180,34 +180,34 @@ export async function entryShown(
   store: Store,
   current: Snapshot,
   revision: number,
-  sight: JournalSight,
+  view: JournalView,
 ): Promise<{ entry: ShownEntry; rows: readonly ChangedRow[] }> {
   const after = revision - 1;
-  const query = { after, until: sight.seesAll ? revision : current.revision };
+  const query = { after, until: view.seesAll ? revision : current.revision };
   for await (const page of store.database.readJournal(query)) {
     for (const entry of page) {
       if (entry.revision !== revision) {
-        sight.pass(entry);
+        view.pass(entry);
         continue;
       }
-      const rows = await inSlices(rowsSeen(entry, sight));
+      const rows = await inSlices(rowsSeen(entry, view));
       if (rows.length > 0) return { entry: shownEntry(entry), rows };
     }
   }
   throw await unknownEntry(store, revision);
 }
 
-function* rowsSeen(entry: JournalEntry, sight: JournalSight): Interruptible<ChangedRow[]> {
+function* rowsSeen(entry: JournalEntry, view: JournalView): Interruptible<ChangedRow[]> {
   const rows: ChangedRow[] = [];
   let seen = 0;
   for (const row of rowsOf(entry)) {
-    if (sight.sees(entry, row)) rows.push(row);
+    if (view.sees(entry, row)) rows.push(row);
     if (++seen % rowsPerStep === 0) yield;
   }
   return rows;
 }
 
-/** What is told of a change that is not there, no longer there, or of others. */
+/** What is said of a change that is not there, no longer there, or of others. */
 export async function unknownEntry(store: Store, revision: number): Promise<Fault> {
   const oldest = await store.database.oldestEntry();
   const reach = oldest

@@ -228,7 +228,7 @@ class Collection {
     const other = this.#holders.get(key);
     if (other) {
       const sentence = `Node ${entry.node}, ${entry.attribute}: ${other.short} of node ${other.node} has the address ${ipText(entry.ip)} too.`;
-      // Nobody can tell which of the two is right.
+      // Nobody knows which of the two is right.
       this.#refused?.refuse(other.node, [sentence]);
       throw new Fault('invalid', sentence);
     }

@@ -74,6 +74,6 @@ export function* refuseChanged(then: Snapshot, now: Snapshot, set: readonly Reso
   const [verb, object] = changed.length === 1 ? ['was', 'it'] : ['were', 'them'];
   throw new Fault(
     'precondition',
-    `${changed.slice(0, mostNamed).join(', ')}${more} ${verb} changed since revision ${then.revision}, and nothing was done. Read ${object} again; GET /changes?since=${then.revision + 1} tells who changed what.`,
+    `${changed.slice(0, mostNamed).join(', ')}${more} ${verb} changed since revision ${then.revision}, and nothing was done. Read ${object} again; GET /changes?since=${then.revision + 1} shows who changed what.`,
   );
 }

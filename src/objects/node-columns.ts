@@ -46,7 +46,7 @@ function columnsNamed(text: string): NodeColumn[] {
 function unknownColumns(names: readonly string[]): Fault {
   return new Fault(
     'invalid',
-    names.map((name) => `"${name}" is no column of nodes' rows. Give TABLE.COLUMN, for example nodetype.arch.`),
+    names.map((name) => `"${name}" is not a column of nodes' rows. Give TABLE.COLUMN, for example nodetype.arch.`),
     { missing: names, reference: names.map((name) => `${name} not a valid table.column description`) },
   );
 }

@@ -31,7 +31,7 @@ export const decide = (snapshot: Snapshot, question: PolicyQuestion): Decision =
 export const explain = (snapshot: Snapshot, question: PolicyQuestion): ReturnType<Policy['explain']> =>
   policyOf(snapshot).explain({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));
 
-/** Tells on which nodes the command may be run with this argument line, or with a longer one. */
+/** Says on which nodes the command may be run with this argument line, or with a longer one. */
 export const allowedOn = (snapshot: Snapshot, question: Omit<PolicyQuestion, 'nodes'>): ((node: string) => boolean) =>
   policyOf(snapshot).allowedOn({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));
 

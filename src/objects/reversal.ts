@@ -106,7 +106,7 @@ function differing(
 
 const mostNamed = 20;
 
-/** The latest change of each, for as many as are told. */
+/** The latest change of each, for as many as are named. */
 export async function laterChanges(
   store: Store,
   { revision }: JournalEntry,

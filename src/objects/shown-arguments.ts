@@ -15,7 +15,7 @@ export function shownAttribute(type: ObjectType, name: string, value: string): s
   return `${shownName(name)}=${name === 'wherevals' ? shownRange(value) : value}`;
 }
 
-/** How the reference system writes what a definition command is told about one object. */
+/** How the reference system writes what a definition command gets about one object. */
 export function definitionWords(
   typeName: string,
   name: string,
@@ -85,7 +85,7 @@ export const shownSettings = (settings: Readonly<Record<string, string>>): strin
     ([name, value]) => `${shownName(name)}=${openSettings.test(name) ? withoutSecrets(value) : hidden}`,
   );
 
-/** A row before and after, as it is told: of a row that stays only what changed, null for unset; no secrets. */
+/** A row before and after, as it is shown: of a row that stays only what changed, null for unset; no secrets. */
 export interface ShownRow {
   readonly table: string;
   readonly key: Row;

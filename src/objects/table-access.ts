@@ -26,7 +26,7 @@ export async function logRows(
   if (rows.length > maximumRows) {
     throw new Fault(
       'invalid',
-      `Table "${table.name}" has more than ${maximumRows} such rows; name them closer, for example by userid.`,
+      `Table "${table.name}" has more than ${maximumRows} such rows; ask for fewer, for example by userid.`,
     );
   }
   if (!columns) return rows;
@@ -108,8 +108,8 @@ export function matchingRows(snapshot: Snapshot, table: Table, keys: Row): Row[]
     .filter((row) => wanted.every(([column, value]) => (row[column] ?? '') === value));
 }
 
-/** Whether rows of the table tell of nodes, also where they do not belong to them. */
-export const tellsOfNodes = ({ nodeColumn, log, columns }: Table): boolean =>
+/** Whether rows of the table concern nodes, also where they do not belong to them. */
+export const concernsNodes = ({ nodeColumn, log, columns }: Table): boolean =>
   nodeColumn !== undefined || log || columns.includes('node');
 
 /** The nodes that the policy is asked about when these rows are read: whose they are, and whom the keys name. */

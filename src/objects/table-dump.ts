@@ -11,7 +11,7 @@ import { checkIdentity, checkMeaning } from './table-access.ts';
 /** A table as it is stored: its columns in their order, and rows of those that have a value, disabled ones too. */
 export interface TableDump {
   readonly columns: readonly string[];
-  /** Those that tell its rows apart. */
+  /** Those that distinguish its rows. */
   readonly keys: readonly string[];
   readonly rows: readonly Row[];
 }

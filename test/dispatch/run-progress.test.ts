@@ -40,7 +40,7 @@ test('who reads slowly misses lines, is told how many, and costs a bounded amoun
   for (let i = 0; i < 50; i++) progress.add({ lines: numbered(100, i * 100), done: 0, of: 1 });
   progress.end();
   const rest = await Array.fromAsync({ [Symbol.asyncIterator]: () => watching });
-  expect(rest[0]!.line).toBe('(4000 lines were too many for this connection)');
+  expect(rest[0]!.line).toBe('(4000 lines are left out: this connection is too slow for them)');
   expect(rest.slice(1).map(({ line }) => line)).toEqual(numbered(1_000, 4_000));
 });
 

@@ -82,7 +82,7 @@ async function carryOut({ settings, keys, job: text }: Order): Promise<void> {
     workerServices,
     files,
     signal: new AbortController().signal,
-    tell(node, effect) {
+    report(node, effect) {
       send({ node, effect });
       return undefined;
     },

@@ -46,7 +46,7 @@ async function ask(socket: TLSSocket, path: string, token?: string): Promise<str
 }
 
 test('a process that may open 256 files says how many connections that makes', () => {
-  expect(service.log()).toContain('at most 128 connections, and 64 instead of 1024 of one address');
+  expect(service.log()).toContain('at most 128 connections, and 64 instead of 1024 from one address');
 });
 
 test('400 idle connections of one address leave room for another', async () => {

@@ -95,7 +95,7 @@ describe('a set of definitions that also removes', () => {
     const bad = await put({ definitions: [node('n1', { nosuch: 'x' })], remove });
     const both = await put({ definitions: [node('n1-n2', { rack: 'r1' })], remove });
     expect([bad.status, both.status]).toEqual([403, 403]);
-    expect(both.json.error).toEqual(['node n2 is both among definitions and to be removed; decide for one.']);
+    expect(both.json.error).toEqual(['node n2 is both to be changed and to be removed; ask for one of them.']);
     expect((await put({ definitions: [], remove: [{ type: 'site', names: 'clustersite' }] })).status).toBe(403);
     expect(await server.ok('GET', '/nodes')).toEqual(['n1', 'n2', 'n3']);
   });

@@ -138,7 +138,7 @@ describe('nodestat', () => {
     async (ip) => {
       await server.ok('PUT', '/nodes', { odd: { groups: 'all', ip } });
       const { status, json } = await server.call('GET', '/nodes/odd/nodestat');
-      expect([status, json.error]).toEqual([403, [`odd: its address ${ip} is none that a node can have.`]]);
+      expect([status, json.error]).toEqual([403, [`odd: its address ${ip} cannot be that of a node.`]]);
     },
   );
 

@@ -28,10 +28,10 @@ const refused = async (path: string, body: unknown, root = '/muster'): Promise<s
 describe('a pattern that is written', () => {
   it.each(['/muster', '/xcatws'])('must be one that can be computed, at %s', async (root) => {
     expect(await refused('/groups/compute', { mgt: 'ipmi', bmc: '|n(\\d+|10.1.0.($1)|' }, root)).toBe(
-      'ipmi.bmc of compute: "|n(\\d+|10.1.0.($1)|": "n(\\d+" is no regular expression that can be matched.',
+      'ipmi.bmc of compute: "|n(\\d+|10.1.0.($1)|": "n(\\d+" is not a regular expression that can be matched.',
     );
     expect(await refused('/nodes/n1', { mgt: 'ipmi', bmc: '|n(\\d+)|10.1.0.($1+)|' }, root)).toBe(
-      'ipmi.bmc of n1: "|n(\\d+)|10.1.0.($1+)|": "($1+)" is no expression that can be computed.',
+      'ipmi.bmc of n1: "|n(\\d+)|10.1.0.($1+)|": "($1+)" is not an expression that can be computed.',
     );
     expect(await refused('/tables/noderes/nodes/n1', { noderes: { xcatmaster: '|n(|x|' } }, root)).toContain(
       'noderes.xcatmaster of n1',

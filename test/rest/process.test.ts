@@ -112,7 +112,7 @@ describe('SIGTERM', () => {
     expect(server.child.exitCode).toBeNull();
     await expect(server.client.connect()).rejects.toThrow(/ECONNREFUSED/);
     socket.write(`${body.slice(5)}GET /muster/nodes HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await until(() => answer.includes('muster is being stopped'));
+    await until(() => answer.includes('muster is shutting down'));
     expect(answer).toMatch(/^HTTP\/1\.1 201 /);
     expect(answer).toMatch(/\r\n\r\nHTTP\/1\.1 503 [^]*\r\nConnection: close\r\n/);
     expect(await exitOf(server.child)).toBe(0);
@@ -183,7 +183,7 @@ describe('a certificate of one’s own', () => {
       expect(existsSync(join(data, 'tls'))).toBe(false);
       makeCertificate(tls, 'second');
       server.child.kill('SIGHUP');
-      await until(() => server.output().includes('read again'));
+      await until(() => server.output().includes('was reloaded'));
       expect(served()).toMatch(/CN ?= ?second/);
       writeFileSync(file, 'no certificate');
       server.child.kill('SIGHUP');

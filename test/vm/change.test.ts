@@ -138,7 +138,7 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
     const nothing = await world.server.call('PUT', '/nodes/m1/vm', { body: {} });
     expect([nothing.status, nothing.json.error]).toEqual([
       400,
-      ['Say what is to change, by any of cpucount, memorysize, adddisk, purgedisk, resizedisk.'],
+      ['Say what to change: give any of cpucount, memorysize, adddisk, purgedisk, resizedisk.'],
     ]);
   });
 

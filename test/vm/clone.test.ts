@@ -230,11 +230,11 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
 
   it('say what is wrong', async () => {
     for (const tomaster of ['gold', 'vms', 'c2']) expect(await refusal('c1', { tomaster })).toBe(taken(tomaster));
-    expect(await refusal('c1,c2', { tomaster: 'x' })).toBe('a master is made of one node, and these are 2.');
+    expect(await refusal('c1,c2', { tomaster: 'x' })).toBe('a master is made of one node, and 2 were given; name one.');
     expect(await refusal('c5', { frommaster: 'brass' })).toBe('There is no master "brass" in table vmmaster.');
     for (const tomaster of ['../x', 'a.b', '-x', '<x/>'])
       expect(await refusal('c1', { tomaster })).toBe(
-        `"${tomaster}" is no name of a master: up to 63 letters, digits, _ and -, beginning with a letter or digit.`,
+        `"${tomaster}" is not a name for a master: up to 63 letters, digits, _ and -, beginning with a letter or digit.`,
       );
     expect(await refusal('c3', { frommaster: 'gold' })).toBe(
       'c3: there is a virtual machine c3 on localhost already; DELETE vm removes it.',

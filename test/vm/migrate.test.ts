@@ -96,7 +96,9 @@ describe('virtual machines that move', { timeout: 180_000 }, () => {
     expect(await refusal('k1', { target: 'unheard-of' })).toBe(
       'k1: no address is known of unheard-of; set its ip, or make it known to DNS.',
     );
-    expect(await refusal('k1', { target: '../x y' })).toBe('"../x y" is no name of a hypervisor.');
+    expect(await refusal('k1', { target: '../x y' })).toBe(
+      '"../x y" is not a name for a hypervisor; give a host name or an address.',
+    );
     const nothing = await world.server.call('POST', '/nodes/k1/vmmigrate', { body: {} });
     expect([nothing.status, nothing.json.errorcode]).toEqual([400, 3]);
     expect([await everywhere(), await hostOf('k1'), ownFiles('k2')]).toEqual([

@@ -53,13 +53,13 @@ export function explained(error: unknown, file: string): unknown {
     return new DatabaseDamaged(file, `${cause.message} while muster was running, so muster ends`, cause);
   if (code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB'))
     return new DatabaseDamaged(file, `is damaged: ${cause.message}`, cause);
-  if (isDiskFull(error) || (/^SQLITE_(IOERR|CANTOPEN)/.test(code) && hasNoRoom(dirname(file))))
+  if (isDiskFull(error) || (/^SQLITE_(IOERR|CANTOPEN)/.test(code) && isFull(dirname(file))))
     return new DiskFull('The database could not be written, and nothing was changed', dirname(file), error);
   return error;
 }
 
-/** SQLite does not tell why it could not make its files larger. */
-function hasNoRoom(directory: string): boolean {
+/** SQLite does not say why it could not make its files larger. */
+function isFull(directory: string): boolean {
   const { bavail, files, ffree } = statfsSync(directory);
   return bavail === 0 || (files > 0 && ffree === 0);
 }

@@ -120,7 +120,7 @@ export async function migrate(db: Kysely<AnyDatabase>): Promise<void> {
     );
   }
   const { error } = await migrator.migrateToLatest();
-  if (error) throw new Error('The database could not be brought forward.', { cause: error });
+  if (error) throw new Error('The database could not be brought up to this version.', { cause: error });
   await db.transaction().execute(createMissingTables);
 }
 

@@ -46,7 +46,7 @@ type SequenceRow = NonNullable<ChangeSet['journal']> & {
   readonly changes: string | null;
 };
 
-/** How often it is looked whether somebody else has committed: SQLite tells nobody. */
+/** How often it is looked whether somebody else has committed: SQLite notifies nobody. */
 const watchInterval = 100;
 /** Change sets, and rows of them, that are read at once. */
 const setsPerPage = 1_000;

@@ -85,9 +85,9 @@ function formProblem(stored: string): string | undefined {
   const bar = slashes ? -1 : inside.indexOf('|');
   const pattern = slashes ? slashes[1]! : bar < 0 ? undefined : inside.slice(0, bar);
   if (pattern !== undefined && compileNamePattern(pattern) === undefined)
-    return `"${pattern}" is no regular expression that can be matched`;
+    return `"${pattern}" is not a regular expression that can be matched`;
   const broken = slashes ? undefined : brokenExpression(inside.slice(bar + 1));
-  return broken === undefined ? undefined : `"${broken}" is no expression that can be computed`;
+  return broken === undefined ? undefined : `"${broken}" is not an expression that can be computed`;
 }
 
 /** The name with its first match replaced; a name without match, or any name when the pattern is broken, stays as it is. */

@@ -92,7 +92,7 @@ ${codeBox('Reply', prettyJson(examples.dryRunOnNodes))}`,
   {
     id: 'revisions',
     title: 'Revisions',
-    text: html`<p>Every change of the database is made as a whole or not at all, and has a number, the revision. Replies tell it in
+    text: html`<p>Every change of the database is made as a whole or not at all, and has a number, the revision. Replies show it in
 <code>X-Muster-Revision</code>. A request that sends it back is answered from that revision or a later one, so that it sees what the
 earlier request did, whichever server answers.</p>
 <p>A reply to <code>GET</code> may have an <code>ETag</code>; sent back in <code>If-None-Match</code>, it saves the body if nothing has
@@ -118,7 +118,7 @@ ${codeBox('Reply', examples.stream.map((line) => JSON.stringify(line)).join('\n'
 <code>Prefer: respond-async</code> the status is 202 as soon as everything has been checked, and <code>Location</code> is the path of
 the run: <code>GET</code> shows its state (<code>running</code>, <code>finished</code>, <code>cancelled</code> or
 <code>interrupted</code>, if the service was killed), its progress, its last lines and, if it failed, the errors. With
-<code>Accept: application/x-ndjson</code> each line comes as it is told; an error is a line before the summary.</p>
+<code>Accept: application/x-ndjson</code> each line comes as soon as it is written; an error is a line before the summary.</p>
 <p>It goes on when the client leaves, and <code>DELETE</code> of the run cancels it. There is one run at a time on each thing: another
 request is refused with a sentence that says who works on it since when. What is too much at once waits for its turn.</p>`,
     example: codeBox('Lines of long work', examples.work.map((line) => JSON.stringify(line)).join('\n')),

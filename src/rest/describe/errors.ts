@@ -53,7 +53,7 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
   },
   'not-acceptable': { when: 'The client accepts neither JSON nor NDJSON.', strict: true },
   deadline: {
-    when: 'The operation passed its deadline on every node it was asked of, or long work took too long.',
+    when: 'The operation timed out on every node it was asked of, or long work took too long.',
     metBy: canRespondAsync,
   },
   precondition: {

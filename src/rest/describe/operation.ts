@@ -138,16 +138,16 @@ function successes(endpoint: Endpoint): Record<number, object> {
     const { key, description: usual, media } = replies[reply];
     if (media !== undefined)
       return { description: usual, content: { [media]: { schema: ref('schemas', key), example: example.reply } } };
-    const told = returns ?? ref('schemas', defines === undefined ? key : attributesKey(defines));
+    const body = returns ?? ref('schemas', defines === undefined ? key : attributesKey(defines));
     // Of a POST the reply to a dry run has a status of its own. Of a reading it is described in words only: clients that are generated
-    // from the document need not tell two replies apart where hardly anybody asks for a dry run.
+    // from the document need not distinguish two replies where hardly anybody asks for a dry run.
     const orTried = dryRun && method !== 'POST' && method !== 'GET';
     const description = dryRun && method !== 'POST' ? `${usual} ${withDryRun}` : usual;
     return {
       description,
       content: {
         'application/json': {
-          schema: orTried ? { anyOf: [told, ref('schemas', dryRunOf(endpoint).key)] } : told,
+          schema: orTried ? { anyOf: [body, ref('schemas', dryRunOf(endpoint).key)] } : body,
           ...(example.reply === undefined ? {} : { example: example.reply }),
         },
         'application/x-ndjson': { schema: ref('schemas', streamLine.key) },

@@ -146,7 +146,7 @@ export const responseHeaders = {
   'X-Muster-Revision': { schema: count, description: 'The revision of the database that was read or written.' },
   'X-Muster-Note': {
     schema: { type: 'string' },
-    description: 'Something was taken though it looks wrong, or output was cut: one sentence; the run tells more.',
+    description: 'Something was taken though it looks wrong, or output was cut: one sentence; the run shows more.',
   },
   'X-Muster-Server': {
     schema: { type: 'string' },

@@ -35,7 +35,7 @@ export const boot: Endpoint[] = [
     command: lsboot,
     reply: 'attributes',
     args: ({ params }) => ({ range: params['noderange']! }),
-    summary: 'Where nodes are in their boot: what they have fetched and told, when, and why one does not go on.',
+    summary: 'Where nodes are in their boot: what they have fetched and reported, when, and why one does not go on.',
     example: {
       reply: {
         n1: {
@@ -60,9 +60,9 @@ export const boot: Endpoint[] = [
     command: lsanswers,
     reply: 'attributes',
     args: nodesOf,
-    summary: 'What the installers of nodes would be answered: the files that each fetches, as they are made now.',
+    summary: 'What the installers of nodes would get: the files that each fetches, as they are made now.',
     description:
-      'Nothing is changed and nobody is told. The token and the hash of the password of root are hidden. At most 64 nodes.',
+      'Nothing is changed, and nothing is sent to the nodes. The token and the hash of the password of root are hidden. At most 64 nodes.',
     example: {
       reply: {
         n1: {
@@ -106,7 +106,7 @@ export const boot: Endpoint[] = [
       watch: true,
     }),
     summary: 'Boot nodes with an image and wait until they are up.',
-    description: `${provisionSteps} Then each is watched until it reports that it has booted; at most boot.atOnce nodes boot at a time. One that fails, or has not booted within its seconds, is told with how far it came. Results come one by one on the NDJSON stream; GET /nodes/{noderange}/boot shows who is where meanwhile.`,
+    description: `${provisionSteps} Then each is watched until it reports that it has booted; at most boot.atOnce nodes boot at a time. One that fails, or has not booted within its seconds, is reported with how far it came. Results come one by one on the NDJSON stream; GET /nodes/{noderange}/boot shows who is where meanwhile.`,
     example: {
       body: { osimage: 'rocky9-x86_64-netboot-compute' },
       reply: { n1: { provision: 'booted', seconds: '93' } },

@@ -170,7 +170,7 @@ export const changes: Endpoint[] = [
     range: 'change',
     summary: 'Take back a change, by a change of its own.',
     description:
-      'Every row becomes what it was before, secrets too. It is refused (409) with what stands in the way where a row is no longer as the change left it: take back later changes first. It needs rights on all that the change was about, as any other write does. Volatile columns such as status stay as they are, and tokens that have ended do not come back. With dryRun=1 it tells what it would change.',
+      'Every row becomes what it was before, secrets too. It is refused (409) with what stands in the way where a row is no longer as the change left it: take back later changes first. It needs rights on all that the change was about, as any other write does. Volatile columns such as status stay as they are, and tokens that have ended do not come back. With dryRun=1 it shows what it would change.',
     example: { path: '/changes/2/revert', reply: { id: 3, reverts: 2, rows: 1 } },
     only: '/muster',
   }),

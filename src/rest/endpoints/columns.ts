@@ -97,7 +97,7 @@ export const columns: Endpoint[] = [
     command: nodeadd,
     body: members({ set }),
     args: (input) => ({ names: input.params['noderange']!, set: rowMember(input, 'set') ?? {} }),
-    summary: 'Make nodes of columns; of nodes that exist the columns are set.',
+    summary: 'Create nodes from columns; of nodes that exist, the columns are set.',
     example: {
       path: '/nodes/n7-n9/columns',
       body: { set: { 'nodelist.groups': 'all,compute', 'nodehm.mgt': 'ipmi' } },

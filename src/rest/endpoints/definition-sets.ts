@@ -135,7 +135,7 @@ export const definitionSets: Endpoint[] = [
       const { template, existing, members: fateOfMembers } = input.body as MakeBody;
       return { definitions: definitionsOf(input), template, existing, members: fateOfMembers };
     },
-    summary: 'Create objects of any types in one change, and hear what became of each.',
+    summary: 'Create objects of any types in one change; the reply says what became of each.',
     example: {
       body: setBody,
       reply: { created: ['n11', 'n12', 'n13', 'storage'], replaced: [], kept: [], unknownMembers: [] },
@@ -155,7 +155,7 @@ export const definitionSets: Endpoint[] = [
         Type.Integer({
           minimum: 0,
           description:
-            'the revision that X-Muster-Revision told when they were read: if one of the objects was changed since, they are named and nothing is done',
+            'the revision in X-Muster-Revision when they were read: if one of the objects was changed since, they are named and nothing is done',
         }),
       ),
     }),
@@ -165,7 +165,7 @@ export const definitionSets: Endpoint[] = [
       const { mode, remove, since } = input.body as ChangeBody;
       return { set: definitionsOf(input), mode, remove, since };
     },
-    summary: 'Change objects of any types in one change, and hear which were new.',
+    summary: 'Change objects of any types in one change; the reply says which were new.',
     description:
       'Objects that do not exist are made where what is given suffices. Either everything is written or nothing. Objects are removed only for those who may run rmdef too, and all that comes of the change must be allowed to both commands.',
     example: {
@@ -187,7 +187,7 @@ export const definitionSets: Endpoint[] = [
       missing: Type.Array(Type.Object({ type: Type.String(), name: Type.String() })),
     }),
     args: ({ body }) => body as unknown as Removal,
-    summary: 'Remove objects of any types in one change, and hear what became of each.',
+    summary: 'Remove objects of any types in one change; the reply says what became of each.',
     example: {
       body: { definitions: [{ type: 'node', names: 'n2' }], missing: 'skip' },
       reply: { removed: ['n2'], missing: [] },

@@ -28,7 +28,7 @@ interface DefinitionRows {
 
 const attributesBody = anyMembers('attribute: value');
 
-/** For readings that can also tell how it was. */
+/** For readings that can also show how it was. */
 export const atMoment = {
   at: `how it was then instead of how it is: ${momentForms}. Who may see it is decided by today's rules, of the nodes as they are and as they were; volatile attributes such as status are not known of the past`,
 } as const;
@@ -72,7 +72,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       body: anyMembers(`name: attributes, as GET ${all}/ALLRESOURCES returns`, attributesBody),
       args: ({ body, expectsNodes }) => ({ type, definitions: bulkBody(body), mustExist: expectsNodes }),
       summary: `Define or change many ${plural} at once, each with its own attributes.`,
-      description: `Takes what GET ${all}/ALLRESOURCES returns, edited. All of it is one change: either everything is written or nothing. Values that are already in effect are left alone.`,
+      description: `Takes what GET ${all}/ALLRESOURCES returns, edited. All of it is one change: either everything is written or nothing. Values that are already in effect are not changed.`,
       example: { path: all, body: { [name]: example, [newName]: newExample } },
       only: '/muster',
       bulk: true,

@@ -23,7 +23,7 @@ export interface Input {
   readonly body: Readonly<Record<string, unknown>>;
   /** The row's own query parameters that were sent. */
   readonly query: Readonly<Record<string, string>>;
-  /** The header Last-Event-ID, of rows that tell events. */
+  /** The header Last-Event-ID, of rows that send events. */
   readonly lastEventId: string | undefined;
   /** X-Expect-Nodes was sent. */
   readonly expectsNodes: boolean;
@@ -121,7 +121,7 @@ export interface Route {
   readonly meter: RequestMeter;
 }
 
-/** What the REST face needs of the house. */
+/** What the REST interface needs of the other parts. */
 export interface RestServices extends DispatchServices {
   readonly authenticator: Authenticator;
   readonly concurrency: Concurrency;

@@ -99,7 +99,7 @@ export const hardware: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), action: needed(input, 'action', 'missing-action') }),
     summary: 'Change the power state.',
     description:
-      'Answers when every node has reached the state or the deadline has passed. boot is reset when on, on when off.',
+      'Answers when every node has reached the state or the timeout has passed. boot is reset when on, on when off.',
     example: { body: { action: 'on' } },
   }),
   endpoint('GET /nodes/{noderange}/energy', {
@@ -136,7 +136,7 @@ export const hardware: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), attribute: processorSetting(input), set: processorSettings(input) }),
     summary: 'Change a setting of the BMCs.',
     description:
-      'With a new ip the BMC is looked for at its new address, and the attribute bmc of the node follows if it was the old address, as the node’s own value even where a group gave it; what was done, or has to be done where it is a name, is told with debug=1 and in the result of the run.',
+      'With a new ip the BMC is looked for at its new address, and the attribute bmc of the node follows if it was the old address, as the node’s own value even where a group gave it; what was done, or has to be done where it is a name, is shown with debug=1 and in the result of the run.',
     example: { path: '/nodes/n1/sp/community', body: { value: 'private' } },
   }),
   endpoint('GET /nodes/{noderange}/nextboot', {
@@ -166,7 +166,7 @@ export const hardware: Endpoint[] = [
     command: rbootseq,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input) }),
-    summary: 'What nodes try to boot from, in this order, where the hardware tells.',
+    summary: 'What nodes try to boot from, in this order, where the hardware reports it.',
     example: { reply: { n1: { bootorder: 'Network Adapter 1,Hard Drive,Network Adapter 2,Optical Drive' } } },
   }),
   endpoint('PUT /nodes/{noderange}/bootorder', {
@@ -180,7 +180,7 @@ export const hardware: Endpoint[] = [
     }),
     args: (input) => ({ ...nodesOf(input), order: neededList(input, 'order') }),
     summary: 'Change what nodes try to boot from.',
-    description: 'For good. What is not named stays behind what is, in the order it had.',
+    description: 'The change is permanent. Devices that are not named follow those that are, in the order they had.',
     example: { body: { order: ['Hard Drive', 'Network Adapter 1'] } },
   }),
   ...[
@@ -230,7 +230,7 @@ export const hardware: Endpoint[] = [
     command: rbeacon,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), action: 'stat' }),
-    summary: 'Whether the identification light is on, where the hardware tells.',
+    summary: 'Whether the identification light is on, where the hardware reports it.',
     example: { reply: { n1: { beacon: 'off' } } },
   }),
   endpoint('PUT /nodes/{noderange}/beacon', {

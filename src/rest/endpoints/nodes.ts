@@ -60,7 +60,7 @@ export const nodes: Endpoint[] = [
 ];
 
 const choice = (description: string) => Type.Optional(Type.Enum(['yes', 'no'], { description }));
-const wishes = ({ body }: Input) => ({
+const choices = ({ body }: Input) => ({
   update: body['update'] !== 'no',
   power: body['power'] === 'yes',
   monitored: body['usemon'] === 'yes',
@@ -82,7 +82,7 @@ export const nodeState: Endpoint[] = [
       power: choice('yes: the hardware of nodes that do not answer is asked for their power state'),
       usemon: choice('yes: looks for the applications that table monsetting names'),
     }),
-    args: (input) => ({ ...nodesOf(input), ...wishes(input) }),
+    args: (input) => ({ ...nodesOf(input), ...choices(input) }),
     summary: 'Looks at nodes as GET does and writes what was seen to status and appstatus.',
     description:
       'With {"power":"yes"} nodes that do not answer show their power state: noping(off). With {"usemon":"yes"} the applications are those that the row xcatmon, apps of table monsetting lists, and sshd; the row xcatmon, <application> may give port=<number> and group=<group>, several joined by commas. Without port the usual port of that name is meant. Commands (cmd, lcmd, dcmd) are refused. {"update":"no"} writes nothing.',

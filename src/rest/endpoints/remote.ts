@@ -14,7 +14,7 @@ const shellBody = members({
   raw: Type.Optional(
     Type.Union([Type.String(), Type.Array(Type.String())], {
       description:
-        'options of xdsh: -l user, -t seconds, -f fan-out, -e (the command is a script on the management node), -E file with an environment, -z (tell the exit code), -Q (no output), -K (hand out the key), --sudo',
+        'options of xdsh: -l user, -t seconds, -f fan-out, -e (the command is a script on the management node), -E file with an environment, -z (show the exit code), -Q (no output), -K (hand out the key), --sudo',
     }),
   ),
   ENV: Type.Optional(
@@ -46,7 +46,7 @@ export const remote: Endpoint[] = [
     }),
     summary: 'Run commands on nodes by SSH.',
     description:
-      'The reply has the lines of each node, standard error after standard output. An exit code other than 0, a signal, a node that cannot be reached or a passed deadline is an error; at /xcatws output on standard error is one too. With Accept: application/x-ndjson each node is a line as it finishes, with stdout, stderr and code apart; the run shows them too. Of a node that prints more than is kept, cut has the bytes that are missing; before that line, all that it prints comes in lines with the node and a piece of stdout or stderr, as fast as the client reads them. Who asks is who runs the command on the node, unless the site attribute remoteusers names another; to be another, by it or by -l, or to be oneself against it, needs full rights or a policy rule whose parameters allow it, such as "-l root". The command is killed when the client leaves.',
+      'The reply has the lines of each node, standard error after standard output. An exit code other than 0, a signal, a node that cannot be reached or a timeout is an error; at /xcatws output on standard error is one too. With Accept: application/x-ndjson each node is a line as it finishes, with stdout, stderr and code apart; the run shows them too. Of a node that prints more than is kept, cut has the bytes that are missing; before that line, all that it prints comes in lines with the node and a piece of stdout or stderr, as fast as the client reads them. Who asks is who runs the command on the node, unless the site attribute remoteusers names another; to be another, by it or by -l, or to be oneself against it, needs full rights or a policy rule whose parameters allow it, such as "-l root". The command is killed when the client leaves.',
     example: {
       path: '/nodes/n1,n2/nodeshell',
       body: { command: ['uname -r', ['echo', 'two  blanks']], ENV: { LANG: 'C' } },
@@ -165,7 +165,7 @@ export const update: Endpoint[] = [
     }),
     summary: 'Run postscripts on nodes.',
     description:
-      'The scripts of the setting remote.postscripts are sent to /xcatpost on the node, as far as they have changed, and run there: those of all nodes, of the image, of the node; then their postbootscripts. An exit code other than 0 is told in the lines and makes updatestatus failed. If a named script does not exist, nothing is run.',
+      'The scripts of the setting remote.postscripts are sent to /xcatpost on the node, as far as they have changed, and run there: those of all nodes, of the image, of the node; then their postbootscripts. An exit code other than 0 is shown in the lines and makes updatestatus failed. If a named script does not exist, nothing is run.',
     example: {
       path: '/nodes/n1/postscript',
       body: { scripts: ['hello'] },

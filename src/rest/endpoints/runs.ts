@@ -16,7 +16,7 @@ const result = Type.Object({
 
 const progress = Type.Object({ done: Type.Number(), of: Type.Number(), line: Type.String() });
 
-/** What is told of a run in lists too. */
+/** What lists show of a run too. */
 const head = {
   id: Type.String(),
   command: Type.String(),
@@ -64,7 +64,7 @@ export const runs: Endpoint[] = [
     returns: runsReply,
     query: {
       state: 'only those that are running, finished, cancelled or interrupted',
-      user: 'only those of this user; whoever has not full rights sees no others than their own',
+      user: 'only those of this user; without full rights you see only your own',
       command: 'only those of this command, such as rpower',
       limit: 'how many at most, up to 1000; usually 100',
     },

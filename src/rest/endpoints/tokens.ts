@@ -16,7 +16,7 @@ export const tokens: Endpoint[] = [
     byAccount: true,
     summary: 'A token to send in the header X-Auth-Token instead of account and password.',
     description:
-      'It is valid for one day, or as the site attribute tokenexpiredays says: a number of days, or never. It ends earlier when the account changes. An account has at most 5,000; when it takes one more, the tenth of them that was not used for longest ends.',
+      'It is valid for one day, or as the site attribute tokenexpiredays says: a number of days, or never. It ends earlier when the account changes. An account has at most 5,000; when it takes one more, the tenth of them that were unused longest are revoked.',
     example: {
       body: { userName: 'root', userPW: 'PASSWORD' },
       reply: { token: { id: '5cabd675-bc2e-4318-b1d6-831fd1f32f97', expire: '2026-11-16 9:5:0' } },

@@ -43,7 +43,7 @@ export const vm: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), ...optionsIn(changing, input) }),
     summary: 'Change the virtual machines of nodes.',
     description:
-      'All of it or nothing. Machines that run are changed as they run, as far as they and their guests allow: memory up to the size they were started with, processors up to the number they were started with room for, disks unless their model is ide or sata. The attributes vmcpus and vmmemory follow where they are set, and vmstorage where it names a disk that was deleted.',
+      'All of it or nothing. Machines that run are changed as they run, as far as they and their guests allow: memory up to the size they were started with, processors up to the most that they were started with, disks unless their model is ide or sata. The attributes vmcpus and vmmemory follow where they are set, and vmstorage where it names a disk that was deleted.',
     example: { body: { memorysize: '2048', adddisk: '10' } },
   }),
   endpoint('DELETE /nodes/{noderange}/vm', {
@@ -93,7 +93,7 @@ export const vm: Endpoint[] = [
     only: '/muster',
     body: members({
       name: Type.Optional(
-        Type.String({ description: 'letters, digits, and . _ - after the first; of each machine another' }),
+        Type.String({ description: 'letters, digits, and . _ - after the first; unique for each machine' }),
       ),
       description: Type.Optional(Type.String({ description: 'what it is for' })),
     }),
@@ -130,7 +130,7 @@ export const vm: Endpoint[] = [
     only: '/muster',
     body: members({ action: Type.Optional(Type.String({ description: 'revert' })) }),
     args: (input) => ({ ...nodesOf(input), action: revertIn(input), name: input.params['snapshot']! }),
-    summary: 'Make virtual machines what they were.',
+    summary: 'Return virtual machines to a snapshot.',
     description: 'What has changed since is lost. A machine runs afterwards if it ran then.',
     example: { path: '/nodes/n1/snapshots/before-update', body: { action: 'revert' } },
   }),

@@ -25,7 +25,7 @@ const inLoopback = membership(['127.0.0.0/8', '::1/128']);
 
 export const isLoopback = (host: string): boolean => host === 'localhost' || inLoopback(host);
 
-/** Tells the address of a request's client: what the last proxy says that is none itself. */
+/** Finds the address of a request's client: what the last proxy says that is none itself. */
 export function clientBehind(proxies: readonly string[]): (request: IncomingMessage) => string {
   const isProxy = membership(proxies);
   const peer = ({ socket }: IncomingMessage): string => socket.remoteAddress ?? '';
@@ -178,7 +178,7 @@ export class Connections {
     (connection.inside ?? connection.raw).destroy();
   }
 
-  /** Once, when it is told to go or has gone by itself. */
+  /** Once, when it is asked to go or has gone by itself. */
   #forget(connection: Connection): void {
     const { ends, network } = connection;
     if (this.#open.get(ends) !== connection) return;

@@ -17,7 +17,7 @@ export const prefers = (header: string | string[] | undefined, preference: strin
 export const respondAsync = 'respond-async';
 /** Takes what went well together with what did not. */
 export const lenient = 'handling=lenient';
-/** Programs that tell errors in words of their own: error bodies say the kind of error and the unknown names too. */
+/** Programs that report errors in words of their own: error bodies say the kind of error and the unknown names too. */
 export const detailedErrors = 'errors=detailed';
 
 /** Tags of one process do not outlive it: after a backup was restored, versions of tables count again from where it was made. */

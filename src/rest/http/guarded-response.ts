@@ -6,7 +6,7 @@ export function pagePolicy(allowed = ''): string {
   return `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'${allowed}`;
 }
 
-/** What a browser must not do with a reply: guess its type, frame it, run or load what is in it, tell its URL, keep it. */
+/** What a browser must not do with a reply: guess its type, frame it, run or load what is in it, pass on its URL, keep it. */
 const guardHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',

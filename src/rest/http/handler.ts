@@ -80,7 +80,7 @@ export async function handle(route: Route, request: HttpRequest, response: Serve
       else sendFault(response, root, fault, headers, endpoint.command.name);
       log({ fault });
     } catch (unforeseen) {
-      services.log.error({ request: request.id, err: unforeseen }, 'a failure could not be told');
+      services.log.error({ request: request.id, err: unforeseen }, 'a failure could not be sent to the client');
       response.destroy();
     }
   } finally {

@@ -17,7 +17,7 @@ export interface Credentials {
   readonly token: string | undefined;
   readonly userName: string | undefined;
   readonly userPW: string | undefined;
-  /** What to tell a caller who is refused; it says nothing of what is right. */
+  /** What a caller gets who is refused; it says nothing of what is right. */
   readonly hint: () => string;
 }
 
@@ -86,7 +86,7 @@ export const refusalRecord = (
   request: request.id,
 });
 
-/** Finds out who sends a request, or notes that it could not be found out. `missing` is told to one who sent no credentials. */
+/** Finds out who sends a request, or notes that it could not be found out. `missing` is the answer to one who sent no credentials. */
 export function identify(
   route: Route,
   request: HttpRequest,

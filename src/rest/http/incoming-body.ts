@@ -18,7 +18,7 @@ class ByteBudget {
     return new Hold((bytes) => this.#take(holder, bytes));
   }
 
-  /** Gives back what is negative. False, and nothing happens, if there is no room. */
+  /** Gives back what is negative. False, and nothing happens, if the budget is spent. */
   #take(holder: string, bytes: number): boolean {
     const held = (this.#held.get(holder) ?? 0) + bytes;
     if (bytes > 0 && (held > this.#each || this.#total + bytes > this.#all)) return false;
@@ -38,7 +38,7 @@ export class Hold {
     this.#take = take;
   }
 
-  /** False, and nothing more is held, if there is no room. */
+  /** False, and nothing more is held, if the budget is spent. */
   add(bytes: number): boolean {
     if (!this.#take(bytes)) return false;
     this.#bytes += bytes;
@@ -78,10 +78,10 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined;
 }
 
-/** Requests whose client sends the body only when it is told to go on. */
+/** Requests whose client sends the body only when it is asked to go on. */
 const waiting = new WeakSet<IncomingMessage>();
 
-/** The client is told when the body is wanted, which may be never. */
+/** The client hears when the body is wanted, which may be never. */
 export function continueWhenWanted(server: Server): void {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     waiting.add(request);
@@ -146,7 +146,7 @@ export class IncomingBody {
 }
 
 const maximumDropped = 67_108_864;
-/** How long a client that waits to be told to go on, and is answered instead, may take to leave. */
+/** How long a client that waits to be asked to go on, and is answered instead, may take to leave. */
 const leaveTimeout = 2_000;
 /** All clients together get rid of so many bytes, and then wait so many milliseconds: 32 MiB a second keep the memory quiet. */
 const droppedAtOnce = 65_536;

@@ -8,7 +8,7 @@ const socketLevel = 1;
 const peerCredentials = 17;
 const credentialsSize = 12;
 
-/** Who opened a connection to one of our sockets, as the kernel knows it; undefined where it cannot tell. */
+/** Who opened a connection to one of our sockets, as the kernel knows it; undefined where it does not. */
 function userOf(fd: number): number | undefined {
   const credentials = Buffer.alloc(credentialsSize);
   const size = Buffer.alloc(4);
@@ -41,7 +41,7 @@ export function watchLocalPeers(server: Server): void {
     users.set(socket, user);
     connections += 1;
     Object.defineProperty(socket, 'remoteAddress', { value: '127.0.0.1' });
-    // Connections are told apart by it.
+    // Connections are distinguished by it.
     Object.defineProperty(socket, 'remotePort', { value: `local ${connections}` });
   });
 }

@@ -109,7 +109,7 @@ export async function streamOutcome(
   await lines.end(summaryOf(run));
 }
 
-/** Writes what long work tells as it comes, then what came of it. */
+/** Writes what long work reports as it comes, then what came of it. */
 export async function streamWork(
   response: ServerResponse,
   run: Run,

@@ -62,7 +62,7 @@ class JsonScan {
 
 /** Bytes that come in pieces, however small, in one place. */
 export class GatheredBytes {
-  #room: Buffer = Buffer.alloc(0);
+  #buffer: Buffer = Buffer.alloc(0);
   #size = 0;
 
   get size(): number {
@@ -71,18 +71,18 @@ export class GatheredBytes {
 
   /** Good until `clear`. */
   get bytes(): Buffer {
-    return this.#room.subarray(0, this.#size);
+    return this.#buffer.subarray(0, this.#size);
   }
 
   add(piece: Buffer): void {
     const size = this.#size + piece.length;
-    if (size > this.#room.length) {
+    if (size > this.#buffer.length) {
       // Twice as much as before, so that many small pieces are not copied over and over.
-      const larger = Buffer.allocUnsafe(Math.max(size, 2 * this.#room.length));
-      this.#room.copy(larger, 0, 0, this.#size);
-      this.#room = larger;
+      const larger = Buffer.allocUnsafe(Math.max(size, 2 * this.#buffer.length));
+      this.#buffer.copy(larger, 0, 0, this.#size);
+      this.#buffer = larger;
     }
-    piece.copy(this.#room, this.#size);
+    piece.copy(this.#buffer, this.#size);
     this.#size = size;
   }
 
@@ -131,7 +131,7 @@ function countValues(bytes: Buffer): number {
   return scan.commas;
 }
 
-/** `where` tells which part of the body it is. */
+/** `where` says which part of the body it is. */
 function parseJson(text: string, where: string): unknown {
   try {
     return JSON.parse(text);

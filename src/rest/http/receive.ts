@@ -91,19 +91,19 @@ function admitted({ route: { services }, request, held }: Arrival, identity: Ide
 
 async function withBody(arrival: Arrival, body: IncomingBody): Promise<Received> {
   const { route, request, held } = arrival;
-  const room = route.services.bodies.strangers.hold(networkOf(request.ip));
-  held.push(() => room.release());
+  const hold = route.services.bodies.strangers.hold(networkOf(request.ip));
+  held.push(() => hold.release());
   const start = new GatheredBytes();
-  /** What to tell a caller who shows nowhere but in its body who it is, if that is not read to its end. */
+  /** What a caller gets who shows nowhere but in its body who it is, if that is not read to its end. */
   let cause = body.announced > shortBody ? tooLong() : undefined;
   const fits = (chunk: Buffer): boolean => {
     start.add(chunk);
     if (start.size > shortBody) cause = tooLong();
-    else if (!room.add(chunk.length)) cause = noRoomForStrangers();
+    else if (!hold.add(chunk.length)) cause = strangersBudgetSpent();
     return cause === undefined;
   };
   if (!cause) await body.read(fits);
-  return cause ? long(arrival, body, start, room, cause) : short(arrival, start.bytes, room);
+  return cause ? long(arrival, body, start, hold, cause) : short(arrival, start.bytes, hold);
 }
 
 const tooLong = (): Fault =>
@@ -112,14 +112,14 @@ const tooLong = (): Fault =>
     `With a body of more than ${shortBody} bytes, send the credentials in the header X-Auth-Token or in the query.`,
   ]);
 
-const noRoomForStrangers = (): Fault =>
+const strangersBudgetSpent = (): Fault =>
   new Fault(
     'unavailable',
     'Too much is being sent by callers who are not known yet; try again, or send the credentials in the header X-Auth-Token or in the query.',
     { retryAfter: 1 },
   );
 
-async function short(arrival: Arrival, bytes: Buffer, room: Hold): Promise<Received> {
+async function short(arrival: Arrival, bytes: Buffer, hold: Hold): Promise<Received> {
   const read = () => {
     const { members, values, repeats } = parseBody(bytes);
     if (repeats && arrival.route.root.strict) throw repeatedMember();
@@ -133,7 +133,7 @@ async function short(arrival: Arrival, bytes: Buffer, room: Hold): Promise<Recei
     identity = await identity;
     given = await requestSlices.run(read);
   }
-  const keep = userRoom(arrival, identity, room);
+  const keep = userBudget(arrival, identity, hold);
   keep(bytes.length, given.values);
   return { identity, common: given.common, body: given.rest, own: given.own };
 }
@@ -142,11 +142,11 @@ async function long(
   arrival: Arrival,
   body: IncomingBody,
   piece: GatheredBytes,
-  room: Hold,
+  hold: Hold,
   cause: Fault,
 ): Promise<Received> {
   const identity = await identify(arrival.route, arrival.request, parametersOf(arrival, {}).common, cause);
-  const keep = userRoom(arrival, identity, room);
+  const keep = userBudget(arrival, identity, hold);
   const parser = new MemberParser();
   const parse = (): void => {
     const before = parser.values;
@@ -167,16 +167,16 @@ async function long(
 }
 
 /** Lets a known caller in; what is kept of its body counts as that user's from now on. */
-function userRoom(arrival: Arrival, identity: Identity, ofStrangers: Hold): (bytes: number, values: number) => void {
+function userBudget(arrival: Arrival, identity: Identity, ofStrangers: Hold): (bytes: number, values: number) => void {
   admitted(arrival, identity);
   ofStrangers.release();
-  const room = arrival.route.services.bodies.users.hold(identity.user);
-  arrival.held.push(() => room.release());
+  const hold = arrival.route.services.bodies.users.hold(identity.user);
+  arrival.held.push(() => hold.release());
   return (bytes, values) => {
-    if (room.add(weightOf(bytes, values))) return;
+    if (hold.add(weightOf(bytes, values))) return;
     throw new Fault(
       'unavailable',
-      'The bodies of requests that are under way take up all the room there is for them; try again when some are done.',
+      'The bodies of running requests use all the memory there is for them; try again when some are done.',
       { retryAfter: 1 },
     );
   };

@@ -77,7 +77,7 @@ export function sendBody(
   else sendBeforeBodyEnds(response, body);
 }
 
-/** What went wrong, as the client is told; everything unforeseen is a bug of ours and only the log says more. */
+/** What went wrong, as the client sees it; everything unforeseen is a bug of ours and only the log says more. */
 export function faultOf(error: unknown, log: Logger, id: string): Fault {
   if (error instanceof Fault) {
     if (error.kind === 'unavailable' && error.cause !== undefined)

@@ -14,10 +14,10 @@ import type { CommonParameters } from './parameters.ts';
 import { jsonType, sendBody } from './reply.ts';
 import type { Route } from '../endpoints/endpoint.ts';
 
-/** Milliseconds that a client has to take the last it is told. */
+/** Milliseconds that a client has to take the last that it is sent. */
 const lastWords = 5_000;
 
-/** Tells a client what happens until it leaves or is left. */
+/** Sends a client what happens until it leaves or is left. */
 function sendEvents(
   response: ServerResponse,
   headers: Record<string, string | number>,
@@ -104,7 +104,7 @@ const statusOf = ({ route: { endpoint }, common, isLenient }: Sending): number =
 const beginStream = (sending: Sending): unknown =>
   sending.response.writeHead(statusOf(sending), { ...sending.headers, 'Content-Type': 'application/x-ndjson' });
 
-/** The run tells what comes of it. */
+/** The run shows what comes of it. */
 function sendBegun({ route, response, headers, outcome }: Sending): undefined {
   headers['Location'] = `${route.root.prefix}/runs/${outcome.run.id}`;
   headers['Preference-Applied'] = respondAsync;

@@ -50,7 +50,7 @@ function answerBrokenRequest(
   // Before the handshake is done nothing can be said.
   const unheard = error.code === 'ECONNRESET' || /^ERR_(TLS|SSL)_/.test(error.code ?? '');
   // What would be written into a reply under way would garble it.
-  // oxlint-disable-next-line no-underscore-dangle -- node tells of the reply in no other way
+  // oxlint-disable-next-line no-underscore-dangle -- node shows the reply in no other way
   if (unheard || !socket.writable || socket._httpMessage?.headersSent) {
     socket.destroy();
     return;
@@ -111,7 +111,7 @@ export function createServer(
     // Node takes the longer of the two for the request.
     headersTimeout: requestTimeout,
     requestTimeout,
-    // How often node looks for requests that are late; twice a minute unless told.
+    // How often node looks for requests that are late; twice a minute unless set.
     connectionsCheckingInterval: Math.min(requestTimeout / 2, 5_000),
     keepAliveTimeout,
     // Checked with the rest, since node's own answer has no body.
@@ -184,7 +184,7 @@ const nothingAt = (url: string, paths: readonly string[]): Fault =>
 /** On a connection that was kept; the client should find out whether there is a server on a new one. */
 function stopping(response: ServerResponse): Fault {
   response.shouldKeepAlive = false;
-  return new Fault('unavailable', 'muster is being stopped.', { retryAfter: 5 });
+  return new Fault('unavailable', 'muster is shutting down.', { retryAfter: 5 });
 }
 
 /** Somebody who knows nothing but the address should find out more. */

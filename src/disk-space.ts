@@ -5,20 +5,20 @@ import { isNearlyFull } from './core/disk-full.ts';
 import type { Metric } from './core/metrics.ts';
 
 const lookEvery = 10_000;
-interface Room {
+interface Space {
   readonly place: string;
   readonly path: string;
   readonly free: number;
   readonly size: number;
 }
 
-/** How much room the file systems have that muster writes to. It is looked at now and then, since a disk elsewhere may take long to answer. */
-export class DiskRoom {
+/** The free space of the file systems that muster writes to. It is looked at now and then, since a disk elsewhere may take long to answer. */
+export class DiskSpace {
   readonly #context: Context;
   readonly #timer: NodeJS.Timeout;
-  #rooms: readonly Room[] = [];
+  #spaces: readonly Space[] = [];
   #isLooking = false;
-  readonly #told = new Set<string>();
+  readonly #warned = new Set<string>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -31,32 +31,36 @@ export class DiskRoom {
   }
 
   *metrics(): Iterable<Metric> {
-    const of = (name: string, help: string, value: (room: Room) => number): Metric => ({
+    const of = (name: string, help: string, value: (space: Space) => number): Metric => ({
       name,
       type: 'gauge',
       help,
-      samples: this.#rooms.map((room) => ({ labels: { place: room.place, path: room.path }, value: value(room) })),
+      samples: this.#spaces.map((space) => ({ labels: { place: space.place, path: space.path }, value: value(space) })),
     });
-    yield of('muster_disk_free_bytes', 'Room that is left where muster writes.', ({ free }) => free);
-    yield of('muster_disk_size_bytes', 'Room that is there in all.', ({ size }) => size);
+    yield of(
+      'muster_disk_free_bytes',
+      'Bytes that are free in the file systems that muster writes to.',
+      ({ free }) => free,
+    );
+    yield of('muster_disk_size_bytes', 'Size of these file systems in bytes.', ({ size }) => size);
   }
 
   async #look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    const rooms = await Promise.all(placesOf(this.#context).map(([place, path]) => roomOf(place, path)));
-    this.#rooms = rooms.filter((room) => room !== undefined);
+    const spaces = await Promise.all(placesOf(this.#context).map(([place, path]) => spaceOf(place, path)));
+    this.#spaces = spaces.filter((space) => space !== undefined);
     this.#isLooking = false;
-    for (const room of this.#rooms) this.#tell(room);
+    for (const space of this.#spaces) this.#warn(space);
   }
 
-  /** Once, until there is room again. */
-  #tell({ place, path, free, size }: Room): void {
-    if (!isNearlyFull(free, size)) this.#told.delete(path);
-    else if (!this.#told.has(path)) {
-      this.#told.add(path);
+  /** Once, until there is enough free space again. */
+  #warn({ place, path, free, size }: Space): void {
+    if (!isNearlyFull(free, size)) this.#warned.delete(path);
+    else if (!this.#warned.has(path)) {
+      this.#warned.add(path);
       this.#context.log.warn(
-        `The file system of ${path} (${place}) is ${free === 0 ? 'full' : `nearly full: ${free} of ${size} bytes are left`}. Make room there.`,
+        `The file system of ${path} (${place}) is ${free === 0 ? 'full' : `nearly full: ${free} of ${size} bytes are free`}. Delete files there, or make it larger.`,
       );
     }
   }
@@ -72,8 +76,8 @@ function placesOf({ config, images, store }: Context): (readonly [place: string,
   ];
 }
 
-/** A directory that is not there takes no room. */
-async function roomOf(place: string, path: string): Promise<Room | undefined> {
+/** Nothing of a directory that is not there. */
+async function spaceOf(place: string, path: string): Promise<Space | undefined> {
   try {
     const { bavail, bsize, blocks } = await statfs(path);
     return { place, path, free: bavail * bsize, size: blocks * bsize };

@@ -18,15 +18,15 @@ export function checkNamed(
   missing: readonly string[],
 ): void {
   if (existing.length + missing.length === 0) throw emptyRange(named.names);
-  const canBeMade = mayMake(type, named) && (type.name !== 'node' || allNewNodes(missing));
-  if (missing.length === 0 || canBeMade) return;
+  const canBeCreated = mayCreate(type, named) && (type.name !== 'node' || allNewNodes(missing));
+  if (missing.length === 0 || canBeCreated) return;
   // The reference system would make a node, if it had groups.
   const lacks = type.name === 'node' && named.attributes ? lacksGroups : undefined;
   throw unknownObjects(type, missing, existing, lacks);
 }
 
 /** Whether what is given suffices to make objects that do not exist. */
-export function mayMake(type: ObjectType, { attributes, mustExist }: Named): boolean {
+export function mayCreate(type: ObjectType, { attributes, mustExist }: Named): boolean {
   if (!attributes || mustExist) return false;
   if (type.name === 'node') return Boolean(attributes['groups']);
   const values = Object.values(attributes);
