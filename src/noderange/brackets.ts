@@ -188,7 +188,7 @@ function parsePiece(run: Run, text: string, at: number): Piece {
   if (text.length > 2 * longestName) throw malformed(run, text, at, 'is too long');
   const [left = '', right = ''] = splitEnds(text) ?? [];
   const ends = left === '' ? undefined : compareEnds(left, right);
-  if (ends === undefined) throw malformed(run, text, at, 'is no range of numbers');
+  if (ends === undefined) throw malformed(run, text, at, 'is not a range of numbers');
   if (ends === 'equal') return { text, ...single(left) };
   if (ends === 'several') throw malformed(run, text, at, 'has ends that differ in more than one number');
   const sequence = countThrough(ends);

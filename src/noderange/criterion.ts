@@ -22,7 +22,7 @@ const shortNames: Readonly<Record<string, readonly [table: string, column: strin
 export function parseCriterion(run: Run, text: string, at: number): Criterion {
   const [, key = '', sign = '', right = ''] = /^([^=~!]+)(==|=~|!=|!~|=)(.*)$/s.exec(text) ?? [];
   if (sign === '') {
-    throw malformed(run, text, at, 'is no criterion; write table.column, then one of == != =~ !~, then a value');
+    throw malformed(run, text, at, 'is not a criterion; write table.column, then one of == != =~ !~, then a value');
   }
   const op = sign === '=' ? '==' : (sign as Criterion['op']);
   const dot = key.indexOf('.');

@@ -136,7 +136,7 @@ describe('a signal to stop that comes twice', () => {
     return socket;
   }
 
-  it('is one wish: running requests end as they would, and so does muster', async () => {
+  it('is one request: running requests end as they would, and so does muster', async () => {
     const server = await startServer();
     const socket = await hangingRequest(server);
     let answer = '';
@@ -161,7 +161,7 @@ describe('a signal to stop that comes twice', () => {
     expect(await exitOf(server.child)).toBe(0);
     clearInterval(again);
     await until(() => socket.destroyed || socket.readableEnded);
-    expect(server.output()).toContain('running requests are ended now');
+    expect(server.output()).toContain('ending running requests now');
     await server.stop();
   });
 });

@@ -86,7 +86,7 @@ export const boot: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), state: stateOf(input) }),
     summary: 'Choose what nodes do when they boot from the network.',
     description:
-      'A node that cannot be brought to the state fails alone. States behind commas follow one another: what is left is kept, and next takes it. enact makes reservations anew; ondiscover is kept for the time when the machine of the node is discovered.',
+      'If a node cannot be brought to the state, only that node fails. States separated by commas follow one another: those that are left are kept, and next takes them up. enact renews the reservations; ondiscover is kept until the machine of the node is discovered.',
     example: { body: { state: 'boot' } },
   }),
   endpoint('POST /nodes/{noderange}/provision', {

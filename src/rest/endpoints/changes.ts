@@ -86,7 +86,7 @@ const exampleOrigin = {
 };
 
 const seen =
-  'Who has rights for some nodes only sees the rows of those nodes since they were made, and what they changed themselves; other changes are as unknown as numbers that do not exist.';
+  'Accounts with rights on some nodes only see the rows of those nodes since they were made, and what they changed themselves; other changes are as unknown as numbers that do not exist.';
 
 const rowsOfNodes =
   'only rows of these nodes, also of nodes that are no longer there; a group that is named counts with its own rows too';
@@ -145,7 +145,7 @@ export const changes: Endpoint[] = [
     range: 'noderange',
     summary: 'What differs between two moments, whatever happened in between.',
     description:
-      'Rows as of one change that would lead from one state to the other; volatile columns such as status are left out. Who has rights for some nodes only sees rows of nodes that exist and that the rules cover today and covered then, by the groups of that time.',
+      'The rows are those of one change that would lead from one state to the other; volatile columns such as status are left out. Accounts with rights on some nodes only see rows of nodes that exist and that the rules cover today and covered then, by the groups of that time.',
     example: {
       query: { from: '0', noderange: 'n1' },
       reply: { from: 0, to: 2, rows: 1, changes: [exampleRow] },

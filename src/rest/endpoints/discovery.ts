@@ -9,7 +9,7 @@ export const discovery: Endpoint[] = [
     reply: 'object',
     summary: 'Machines that have booted and identified themselves but are no node, and the ranges that are open.',
     description:
-      'Each machine has the reason why it is no node, when it was first and last heard of, and what it said of itself. A machine is the node that is defined with one of its MAC addresses, its UUID (uuid), its serial number (serial, and mtm if that is set), the address of its BMC (bmc) or its switch port (switch, switchport), if no other node is defined with another of these and the node has no other machine. One that no node is defined like becomes the next node of an open range that has none of these. The match is journalled with the user muster and the command discovery, and kept in table discoverydata; MAC address, UUID, model and serial number become those of the node, and so does the BMC if it is in hardware.networks; what is defined stays. The node then boots what its attribute chain says, else ondiscover, else the state that was set before, else its image.',
+      'Each machine has the reason why it is no node, when it was first and last heard of, and what it said of itself. A machine is the node that is defined with one of its MAC addresses, its UUID (uuid), its serial number (serial, and mtm if that is set), the address of its BMC (bmc) or its switch port (switch, switchport), if no other node is defined with another of these and the node has no other machine. A machine that matches no node becomes the next node of an open range that has none of these. The match is journalled with the user muster and the command discovery, and kept in table discoverydata; MAC address, UUID, model and serial number become those of the node, and so does the BMC if it is in hardware.networks; what is defined stays. The node then boots what its attribute chain says, else ondiscover, else the state that was set before, else its image.',
     example: {
       reply: {
         ranges: [
@@ -48,7 +48,7 @@ export const discovery: Endpoint[] = [
     args: ({ body }) => ({ noderange: (body as { noderange: string }).noderange }),
     summary: 'Let unknown machines become the nodes of a range, in the order of their names.',
     description:
-      'Those nodes are given away that have neither mac nor uuid, serial or switch port. Whoever can reach the boot network can take part: close the range when all are there. It stays open across restarts.',
+      'Only nodes that have neither mac nor uuid, serial or switch port are used. Any machine that can reach the boot network can take part: close the range when all are there. It stays open across restarts.',
     example: { body: { noderange: 'compute', by: 'order' } },
   }),
   endpoint('DELETE /discovery', {

@@ -246,7 +246,7 @@ export const hardware: Endpoint[] = [
     args: (input) => ({ range: rangeOf(input) }),
     summary: 'The nodes behind a chassis or a management module, or the machines of a hypervisor.',
     description:
-      'Of the machines of a hypervisor those that the rules for rscan cover; machines that are no nodes only by a rule without a noderange.',
+      'Of a hypervisor it shows the machines that the rules for rscan cover; machines that are no nodes need a rule without a noderange.',
     example: {
       path: '/nodes/chassis1/subnodes',
       reply: { 'chassis1-Sled1': { type: 'chassis', model: 'LabSled 100', serial: 'SL0000011', slot: '1' } },

@@ -77,7 +77,7 @@ export const vm: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), ...optionsIn(moving, input) }),
     summary: 'Move virtual machines to another hypervisor.',
     description:
-      'As they run, if they do. Disks in directories that both hypervisors share stay there; others are copied, and deleted where they were. The attribute vmhost changes when the machine is there; whatever fails leaves it where it was. How far it is stands in the run. The right is needed on the machines and on the hypervisor; for a target that is no node, by a rule without a noderange.',
+      'As they run, if they do. Disks in directories that both hypervisors share stay there; others are copied, and deleted where they were. The attribute vmhost changes when the machine is there; whatever fails leaves it where it was. The run shows how far it is. The right is needed on the machines and on the hypervisor; for a target that is no node, by a rule without a noderange.',
     example: { body: { target: 'hv2' }, reply: { n1: { vmmigrate: 'migrated to hv2' } } },
   }),
   endpoint('GET /nodes/{noderange}/snapshots', {
