@@ -139,7 +139,7 @@ async function disklessBoot(
   if (!isBuiltMethod(method))
     throw new Fault(
       'invalid',
-      `The image ${name} has the provmethod "${method}"; install, netboot, statelite and sysclone boot.`,
+      `The image ${name} has the provmethod "${method}"; only images with install, netboot, statelite or sysclone can boot.`,
     );
   // Boot loaders have no common way to write other names.
   if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(name))
@@ -168,7 +168,7 @@ function stateliteArguments(reader: EffectiveReader, node: string, image: NodeIm
 const reportArguments = (node: string, { authority, token }: Vantage): string[] =>
   token === undefined ? [] : [`muster.report=http://${authority}/boot/report/${node}/${token}`];
 
-/** The screen, and the serial line that the node's definition tells. */
+/** The screen, and the serial line that the node's definition names. */
 function consoleArguments(reader: EffectiveReader, node: string): string[] {
   const { serialport, serialspeed, serialflow } = reader.row(hardwareTable, node) ?? {};
   if (serialport === undefined) return [];
@@ -198,7 +198,7 @@ const warnedAgain = 3_600_000;
 
 /** What becomes of a node without a token, and what to do. */
 const withoutToken =
-  'if it was a user of the node, all is well. If it has started anew by itself, it runs no scripts of its first boot and its SSH host key is not known: start it again by rpower or nodeset, let muster serve DHCP there (makedhcp -n), or see the setting boot.newBoots.';
+  'if a user of the node did that, all is well. If the node rebooted by itself, it does not run the scripts of its first boot and its SSH host key is not known: restart it with rpower or nodeset, let muster serve DHCP there (makedhcp -n), or see the setting boot.newBoots.';
 
 /** What machines are to do that ask for a script. */
 export class NodeOrders {

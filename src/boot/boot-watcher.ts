@@ -50,10 +50,7 @@ export class BootWatcher {
   checkFree(node: string): void {
     const other = this.#watches.get(node);
     if (other)
-      throw new Fault(
-        'conflict',
-        `it is being provisioned by user "${other.user}" since ${other.since.toISOString()}.`,
-      );
+      throw new Fault('conflict', `user "${other.user}" has been provisioning it since ${other.since.toISOString()}.`);
   }
 
   /** By then somebody else may have the node. */

@@ -36,7 +36,7 @@ function foreignSince({ foreign, now }: Circumstances, from = new Date(0)): stri
   return ` Its boot script was asked for from ${foreign.address} ${ago(foreign.at, now)}, which is not an address of the node: does DHCP give it the one that is defined?`;
 }
 
-/** A node without a token cannot tell how it gets on. */
+/** A node without a token cannot report how it gets on. */
 function withoutToken({ notes }: Boot, { state, closedSince }: Circumstances): string {
   const script = notes.findLast(({ step }) => step === 'script');
   if (!script || !closedSince || script.at < closedSince || isLocalState(state)) return '';

@@ -16,7 +16,7 @@ const onNode = '/xcatpost';
 
 /**
  * What a node runs when it is up for the first time: it fetches the directory of the scripts and runs those of all nodes, of its image and
- * its own, as `POST postscript` does. Undefined: there are none. Its last line tells what failed; its code is how many.
+ * its own, as `POST postscript` does. Undefined: there are none. Its last line says what failed; its code is how many.
  */
 export async function firstBootScript(
   reader: EffectiveReader,

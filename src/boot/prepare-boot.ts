@@ -47,7 +47,10 @@ const typeTable = tableNamed('nodetype');
 /** Refuses states that nothing boots. */
 export function checkProvisioned({ first }: BootStates): void {
   if (first.kind === 'ondiscover')
-    throw new Fault('invalid', 'A node cannot be provisioned with ondiscover: it is no state. PUT bootstate sets it.');
+    throw new Fault(
+      'invalid',
+      'A node cannot be provisioned with ondiscover: it is not a boot state. PUT bootstate sets it.',
+    );
   if (first.kind === 'word' && first.word === 'offline')
     throw new Fault(
       'invalid',

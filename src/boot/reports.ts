@@ -1,6 +1,6 @@
 import type { NodeStatus } from '../nodes/index.ts';
 
-/** What a node tells of its boot itself. */
+/** What a node itself reports of its boot. */
 export const reportSteps = [
   'initramfs',
   'fetching',
@@ -76,7 +76,7 @@ interface KeptBoot extends Boot {
   hasGoneOn: boolean;
 }
 
-/** Keeps what nodes do while they boot: what they fetch, and what they tell. */
+/** Keeps what nodes do while they boot: what they fetch, and what they report. */
 export class BootReports {
   readonly #status: Pick<NodeStatus, 'note'>;
   readonly #boots = new Map<string, KeptBoot>();

@@ -183,7 +183,10 @@ const hostsTable = tableNamed('hosts');
 function readSource(reader: EffectiveReader, node: string, server: string, source: SourceText): Source {
   const { mntopts: options = '', where } = source;
   if (!/^[A-Za-z0-9_.,:=+/-]*$/.test(options))
-    throw new Fault('invalid', `${where}: the mount options ${JSON.stringify(options)} have a sign that none has.`);
+    throw new Fault(
+      'invalid',
+      `${where}: the mount options ${JSON.stringify(options)} contain a character that no mount option has.`,
+    );
   const text = expanded(reader, node, source);
   if (/^(\/dev\/[a-z][A-Za-z0-9]*|(LABEL|UUID)=[A-Za-z0-9_.:-]+)$/.test(text))
     return { kind: 'disk', device: text, options };
@@ -191,7 +194,7 @@ function readSource(reader: EffectiveReader, node: string, server: string, sourc
   if (path === undefined || path.split('/').includes('..') || text.startsWith('/dev/'))
     throw new Fault(
       'invalid',
-      `${where}: ${JSON.stringify(text)} is no place: write SERVER:/PATH, /PATH (on the node's nfsserver), /dev/NAME, LABEL=NAME or UUID=NUMBER.`,
+      `${where}: ${JSON.stringify(text)} is not a location: write SERVER:/PATH, /PATH (on the node's nfsserver), /dev/NAME, LABEL=NAME or UUID=NUMBER.`,
     );
   const own = reader.row(resourceTable, node)?.['nfsserver'] ?? server;
   const host = (named ?? own).replaceAll(/[[\]]/g, '');
@@ -215,7 +218,7 @@ function expanded(reader: EffectiveReader, node: string, { text, where }: Source
     if (name.toLowerCase() === 'node' && column === undefined) return node;
     const table = tables.get(name);
     if (table?.nodeColumn === undefined || column === undefined || !table.columns.includes(column))
-      throw new Fault('invalid', `${where}: ${variable} is nothing of a node; write $node or $TABLE.COLUMN.`);
+      throw new Fault('invalid', `${where}: ${variable} is not known; write $node or $TABLE.COLUMN.`);
     if (table.secret.has(column)) throw new Fault('invalid', `${where}: ${variable} is a secret.`);
     const value = reader.row(table, node)?.[column];
     if (!value) throw new Fault('invalid', `${where}: ${variable} has no value for the node ${node}.`);

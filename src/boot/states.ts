@@ -55,7 +55,7 @@ export function parseBootStates(text: string): BootStates {
   const states = [first, ...rest].map(parseBootState);
   const alone = states.find(({ kind }) => ['next', 'enact', 'ondiscover'].includes(kind));
   if (rest.length > 0 && alone)
-    throw new Fault('invalid', `State "${text}": ${alone.kind} stands alone, it is no part of a list.`);
+    throw new Fault('invalid', `State "${text}": ${alone.kind} cannot be part of a list; give it alone.`);
   return { first: states[0]!, rest: rest.join(',') };
 }
 
@@ -74,7 +74,7 @@ function parseBootState(text: string): BootState {
     );
   if ((name === 'runcmd' || name === 'runimage') && value !== '') return { kind: 'task', text };
   if (text === 'iscsiboot')
-    throw new Fault('invalid', 'The state iscsiboot is not offered: machines do not boot from iSCSI here.');
+    throw new Fault('invalid', 'The state iscsiboot is not supported: muster does not boot machines from iSCSI.');
   if (['install', 'netboot', 'statelite'].includes(text))
     throw new Fault('invalid', `The state "${text}" is no longer used: name the image, osimage=NAME.`, {
       reference: [
@@ -239,5 +239,5 @@ const usualMethods: Readonly<Record<string, readonly BootMethod[]>> = {
 function methodProblem(method: string, arch: string): string | undefined {
   const usual = usualMethods[arch];
   if (!usual || (usual as readonly string[]).includes(method)) return undefined;
-  return `The attribute netboot is ${method}, which machines of ${arch} do not boot with; usual are ${usual.join(', ')}.`;
+  return `The attribute netboot is ${method}, which machines of ${arch} do not boot with; set it to one of ${usual.join(', ')}.`;
 }

@@ -63,7 +63,7 @@ export class BootTokens {
     return isKnown && this.#index.byAddress(address) === node;
   }
 
-  /** The node tells something with this token, which was checked: it boots by this one, and one of before is worth nothing now. */
+  /** The node reports something with this token, which was checked: it boots by this one, and one of before is worth nothing now. */
   async used(node: string, token: string): Promise<void> {
     if (this.#row(node)['previous'] !== undefined && this.#matches(node, token))
       await this.#change(node, { previous: undefined });
@@ -147,7 +147,7 @@ export function endToken(draft: Draft, node: string): void {
   draft.merge(table, node, { node, ...nothing });
 }
 
-/** As a part of what comes of it: whether the node tells it for the first time in this boot. One that hears no answer tells it again. */
+/** As a part of what comes of it: whether the node reports it for the first time in this boot. One that hears no answer reports it again. */
 export function noteInstalled(draft: Draft, node: string): boolean {
   if (draft.base.get(table, node)?.['installed'] !== undefined) return false;
   // What it is to do next may be another boot.

@@ -62,7 +62,7 @@ export async function putInPlace(made: string, directory: string): Promise<void>
     for (const path of own) await isDone(rmdir(path), 'ENOTEMPTY');
     throw error;
   }
-  throw new Fault('conflict', `${directory} was made by another meanwhile; nothing of this was kept.`);
+  throw new Fault('conflict', `Another request made ${directory} meanwhile; nothing of this one was kept.`);
 }
 
 /** Whether it was done; false if another was first, as these codes say. */
@@ -79,26 +79,26 @@ async function isDone(change: Promise<void>, ...codes: readonly string[]): Promi
 export const entryOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
 
 /** Programs do not always say why they failed. */
-function withRoom(fault: Fault, place: string): Fault {
+function withFreeSpace(fault: Fault, place: string): Fault {
   let beside = place;
   while (entryOf(beside) === undefined) beside = dirname(beside);
   const { bavail, bsize } = statfsSync(beside);
   const free = bavail * bsize;
   if (fault.kind !== 'invalid' || free >= scarce) return fault;
-  const sentence = `There is hardly any room left on the disk of ${beside}, ${free} bytes: that may be why.`;
+  const sentence = `The disk of ${beside} has only ${free} bytes left: that may be the reason.`;
   return new Fault(fault.kind, [...fault.sentences, sentence], { cause: fault });
 }
 
-/** What a full disk or a vanished one does to any step is told as what it is; `place` is on it, or is going to be. */
-export async function tellingDisk<T>(what: string, place: string, work: () => Promise<T>): Promise<T> {
+/** What a full disk or a vanished one does to any step is reported as what it is; `place` is on it, or is going to be. */
+export async function explainingDisk<T>(what: string, place: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
-    if (error instanceof Fault) throw withRoom(error, place);
+    if (error instanceof Fault) throw withFreeSpace(error, place);
     if (!code || !['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM'].includes(code)) throw error;
     const reason =
-      code === 'ENOSPC' || code === 'EDQUOT' ? 'there is no room left on the disk' : (error as Error).message;
+      code === 'ENOSPC' || code === 'EDQUOT' ? 'there is no space left on the disk' : (error as Error).message;
     throw new Fault('unavailable', `${what}: ${reason}${path ? ` (${path})` : ''}. Nothing was changed.`, {
       cause: error,
     });

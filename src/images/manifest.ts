@@ -105,7 +105,7 @@ export const writeManifest = (directory: string, manifest: Manifest): void =>
 const textOf = (manifest: Manifest): string => `${JSON.stringify(manifest, undefined, 1)}\n`;
 
 /**
- * Writes a manifest beside its place, in a staging on the same file system. What is returned puts it there, and fails for want of room no
+ * Writes a manifest beside its place, in a staging on the same file system. What is returned puts it there, and fails for want of space no
  * more: so nothing was changed if it does.
  */
 export function stageManifest(staging: string, directory: string, manifest: Manifest): () => void {

@@ -19,12 +19,12 @@ const mostDirectories = 100_000;
 const isNoPlace = (name: string): boolean => name === treeName || name === privateName || name.startsWith('.muster-');
 
 /**
- * The directories of images below others, found by their manifests, those nearest to the top first. Links are not followed. `tell` hears
+ * The directories of images below others, found by their manifests, those nearest to the top first. Links are not followed. `warn` hears
  * of what was left out.
  */
 async function* findImages(
   roots: readonly string[],
-  tell: (line: string) => void,
+  warn: (line: string) => void,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const places = new Set(roots);
@@ -35,12 +35,12 @@ async function* findImages(
     for (const directory of level) {
       if (signal.aborted) return;
       if (++looked > mostDirectories) {
-        tell(
+        warn(
           `Only ${mostDirectories} directories below ${roots.join(', ')} were searched for images whose trees are open to every user of this machine. Find the others with "find ${roots.join(' ')} -name ${manifestFile}", and make "${treeName}" beside them inaccessible to others.`,
         );
         return;
       }
-      const { isImage, directories } = await lookInto(directory, tell);
+      const { isImage, directories } = await lookInto(directory, warn);
       if (isImage) yield directory;
       for (const name of directories) {
         const path = join(directory, name);
@@ -52,7 +52,7 @@ async function* findImages(
   }
 }
 
-async function lookInto(directory: string, tell: (line: string) => void) {
+async function lookInto(directory: string, warn: (line: string) => void) {
   let isImage = false;
   const directories: string[] = [];
   try {
@@ -62,7 +62,7 @@ async function lookInto(directory: string, tell: (line: string) => void) {
     }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') tell(`${directory} cannot be searched for trees of images: ${message}.`);
+    if (code !== 'ENOENT') warn(`${directory} cannot be searched for trees of images: ${message}.`);
   }
   return { isImage, directories };
 }
@@ -76,7 +76,7 @@ const osimage = typeNamed('osimage');
 export async function protectTrees(snapshot: Snapshot, images: Images, log: Logger): Promise<ReadonlySet<string>> {
   const directories = new Set([...usualDirectories(snapshot, images), ...definedDirectories(snapshot, images, log)]);
   for (const directory of directories)
-    await telling(directory, log, async () => {
+    await warning(directory, log, async () => {
       if (entryOf(join(directory, manifestFile))) await privateTree(directory, (line) => log.info(line));
       else if (entryOf(join(directory, treeName))?.isDirectory()) log.warn(openTree(directory));
     });
@@ -91,10 +91,10 @@ export async function protectForgottenTrees(
   signal: AbortSignal,
 ): Promise<void> {
   for await (const directory of findImages(roots, (line) => log.warn(line), signal))
-    if (!known.has(directory)) await telling(directory, log, () => privateTree(directory, (line) => log.info(line)));
+    if (!known.has(directory)) await warning(directory, log, () => privateTree(directory, (line) => log.info(line)));
 }
 
-async function telling(directory: string, log: Logger, protect: () => Promise<unknown>): Promise<void> {
+async function warning(directory: string, log: Logger, protect: () => Promise<unknown>): Promise<void> {
   try {
     await protect();
   } catch (error) {

@@ -3,7 +3,7 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../core/errors.ts';
 import type { Work } from '../work/index.ts';
-import { entryOf, type ImageJob, stagingFor, tellingDisk } from './image-job.ts';
+import { entryOf, type ImageJob, stagingFor, explainingDisk } from './image-job.ts';
 import { manifestFile, packsName, privateName, readManifestOf, treeName } from './manifest.ts';
 import { ownFiles } from './pack/kept-packs.ts';
 import { checkStillReal, isBelow } from './real-paths.ts';
@@ -19,7 +19,7 @@ export interface Removed {
  * nothing in it is touched.
  */
 export const work = (job: ImageJob, task: Work): Promise<Removed> =>
-  tellingDisk(`The image ${job.image} cannot be removed`, job.directory, () => remove(job, task));
+  explainingDisk(`The image ${job.image} cannot be removed`, job.directory, () => remove(job, task));
 
 async function remove(job: ImageJob, task: Work): Promise<Removed> {
   const { image, directory } = job;

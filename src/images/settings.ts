@@ -16,9 +16,13 @@ const containerSettings = {
     defaultText: 'any that are not on this machine or its link',
   }),
   insecureRegistries: setting(Registries, 'registries that are asked without TLS', { defaultText: 'none' }),
-  registryCa: setting(Path, 'PEM file of a certificate authority that vouches for registries besides the known ones', {
-    defaultText: 'none',
-  }),
+  registryCa: setting(
+    Path,
+    'PEM file of a certificate authority that signs certificates of registries, besides the known ones',
+    {
+      defaultText: 'none',
+    },
+  ),
   blobs: setting(Path, 'where layers from registries are kept', { defaultText: '`DIR/blobs`' }),
   largestContainer: setting(Count, 'bytes that the files of a container image may have', {
     default: 64 * 2 ** 30,

@@ -1,6 +1,6 @@
 import type { Logger } from '../core/log.ts';
 
-/** Milliseconds in which a claim that was withdrawn and made again is not told again. */
+/** Milliseconds in which a claim that was withdrawn and made again is not reported again. */
 const quietTime = 600_000;
 /** Nodes that a line of the log names. */
 const mostNames = 10;
@@ -18,16 +18,16 @@ export interface DoubtfulNode {
   readonly doubtful: readonly string[];
 }
 
-interface Told {
+interface Reported {
   readonly at: number;
   isClaimed: boolean;
 }
 
-/** Hypervisors that claim machines they are not believed to have: each is told once for as long as it claims them. */
+/** Hypervisors that claim machines they are not believed to have: each is reported once for as long as it claims them. */
 export class DoubtfulClaims {
   readonly #services: ClaimServices;
   /** By node, then by hypervisor: never more than there are nodes and hypervisors. */
-  readonly #told = new Map<string, Map<string, Told>>();
+  readonly #reported = new Map<string, Map<string, Reported>>();
 
   constructor(services: ClaimServices) {
     this.#services = services;
@@ -35,32 +35,32 @@ export class DoubtfulClaims {
 
   /** Nodes whose machines are claimed, or were a while ago. */
   get nodes(): readonly string[] {
-    return [...this.#told.keys()];
+    return [...this.#reported.keys()];
   }
 
   /** Notes what is claimed of these nodes now. Of a hypervisor that begins to claim many machines it is one sentence. */
   note(seen: readonly DoubtfulNode[], now = Date.now()): void {
     const fresh = seen.flatMap((node) => this.#fresh(node, now).map((host) => ({ host, ...node })));
-    for (const [host, nodes] of Map.groupBy(fresh, (each) => each.host)) this.#tell(host, nodes);
+    for (const [host, nodes] of Map.groupBy(fresh, (each) => each.host)) this.#report(host, nodes);
   }
 
   forget(node: string): void {
-    this.#told.delete(node);
+    this.#reported.delete(node);
   }
 
   #fresh({ name, doubtful }: DoubtfulNode, now: number): readonly string[] {
-    const told = this.#told.get(name) ?? new Map<string, Told>();
-    const isQuiet = ({ at, isClaimed }: Told): boolean => isClaimed || at + quietTime > now;
-    for (const [host, known] of told) if (!isQuiet(known)) told.delete(host);
-    const fresh = doubtful.filter((host) => !told.has(host));
-    for (const [host, known] of told) known.isClaimed = doubtful.includes(host);
-    for (const host of fresh) told.set(host, { at: now, isClaimed: true });
-    if (told.size > 0) this.#told.set(name, told);
-    else this.#told.delete(name);
+    const reported = this.#reported.get(name) ?? new Map<string, Reported>();
+    const isQuiet = ({ at, isClaimed }: Reported): boolean => isClaimed || at + quietTime > now;
+    for (const [host, known] of reported) if (!isQuiet(known)) reported.delete(host);
+    const fresh = doubtful.filter((host) => !reported.has(host));
+    for (const [host, known] of reported) known.isClaimed = doubtful.includes(host);
+    for (const host of fresh) reported.set(host, { at: now, isClaimed: true });
+    if (reported.size > 0) this.#reported.set(name, reported);
+    else this.#reported.delete(name);
     return fresh;
   }
 
-  #tell(host: string, nodes: readonly DoubtfulNode[]): void {
+  #report(host: string, nodes: readonly DoubtfulNode[]): void {
     const { events, log } = this.#services;
     const names = nodes.map(({ name }) => name);
     const homes = new Set(nodes.map(({ home }) => home));

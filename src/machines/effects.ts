@@ -12,7 +12,7 @@ import type { EffectHandlers } from '../nodes/index.ts';
 import { keepMaster } from './masters.ts';
 import { endMove, noteMove } from './places.ts';
 
-type Told<Kind extends Effect['kind']> = Extract<Effect, { readonly kind: Kind }>;
+type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { readonly kind: Kind }>;
 
 /** Keeps what commands have done to the virtual machines of nodes, whichever driver they have. */
 export const machineEffects = ({ store, audit }: { readonly store: Store; readonly audit: boolean }) =>
@@ -30,7 +30,7 @@ export const machineEffects = ({ store, audit }: { readonly store: Store; readon
   }) satisfies Partial<EffectHandlers>;
 
 /** Keeps who a new virtual machine is with its node, so that it is the same one when it is made again. */
-async function keepIdentity(store: Store, origin: Origin, node: string, made: Told<'machine'>): Promise<void> {
+async function keepIdentity(store: Store, origin: Origin, node: string, made: EffectOf<'machine'>): Promise<void> {
   const table = tableNamed('vpd');
   await store.change(origin, (head) => {
     const draft = new Draft(head);
@@ -52,7 +52,7 @@ async function keepChange(
   store: Store,
   origin: Origin,
   node: string,
-  { cpus, memory, deleted }: Told<'machine-changed'>,
+  { cpus, memory, deleted }: EffectOf<'machine-changed'>,
 ): Promise<void> {
   await store.change(origin, (head) => {
     const draft = new Draft(head);

@@ -26,7 +26,7 @@ export const targetsOfMoves = (snapshot: Snapshot, isMachine: (node: string) => 
   [...snapshot.rows(table).entries()].flatMap(([node]) => (isMachine(node) && moveUnderWay(snapshot, node)) || []);
 
 /** What is known of a machine on one hypervisor. */
-export interface Sight {
+export interface SeenMachine {
   readonly uuid: string;
   readonly isOn: boolean;
   /** False: it was there. */
@@ -34,10 +34,10 @@ export interface Sight {
 }
 
 /** A hypervisor as it was seen last. */
-export interface HypervisorSight {
+export interface SeenHypervisor {
   /** The same for all names that one hypervisor has; undefined until it was connected to. */
   readonly place: string | undefined;
-  readonly machines: ReadonlyMap<string, Sight>;
+  readonly machines: ReadonlyMap<string, SeenMachine>;
 }
 
 /** What the definitions say of a machine. */
@@ -72,15 +72,17 @@ const atHomeAlone: Whereabouts = { movedTo: undefined, doubtful: [] };
  */
 export function whereabouts(
   { name, home, uuid, mayMoveTo }: DefinedMachine,
-  sights: ReadonlyMap<string, HypervisorSight>,
+  seen: ReadonlyMap<string, SeenHypervisor>,
 ): Whereabouts {
-  const house = sights.get(home);
-  const atHome = house?.machines.get(name);
+  const homeHost = seen.get(home);
+  const atHome = homeHost?.machines.get(name);
   const itself = uuid ?? atHome?.uuid;
-  if (house?.place === undefined || itself === undefined) return atHomeAlone;
-  const claims = [...sights].flatMap(([host, { place, machines }]): Claim | [] => {
-    const sight = machines.get(name);
-    return place !== house.place && sight?.isThere && sight.uuid === itself ? { host, place, isOn: sight.isOn } : [];
+  if (homeHost?.place === undefined || itself === undefined) return atHomeAlone;
+  const claims = [...seen].flatMap(([host, { place, machines }]): Claim | [] => {
+    const machine = machines.get(name);
+    return place !== homeHost.place && machine?.isThere && machine.uuid === itself
+      ? { host, place, isOn: machine.isOn }
+      : [];
   });
   if (claims.length === 0) return atHomeAlone;
   const possible = claims.filter(({ host }) => mayMoveTo(host));

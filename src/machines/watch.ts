@@ -14,7 +14,14 @@ import { nodeType } from '../objects/types.ts';
 import type { NodeStatus } from '../nodes/index.ts';
 import { DoubtfulClaims } from './doubtful-claims.ts';
 import { hypervisorsIn, hypervisorsNamed } from './hypervisors.ts';
-import { endMove, type HypervisorSight, moveUnderWay, type Sight, type Whereabouts, whereabouts } from './places.ts';
+import {
+  endMove,
+  moveUnderWay,
+  type SeenHypervisor,
+  type SeenMachine,
+  type Whereabouts,
+  whereabouts,
+} from './places.ts';
 
 export interface WatchServices {
   readonly store: Store;
@@ -40,10 +47,10 @@ const statusOf = { on: 'powering-on', off: 'powering-off' } as const;
 /** What a machine that is off may be said to be. Whatever else is said of it was true before. */
 const restingStatuses: readonly string[] = ['', 'defined', 'unreachable', 'noping', 'failed', statusOf.off];
 
-interface Followed extends HypervisorSight {
+interface Followed extends SeenHypervisor {
   place: string | undefined;
-  readonly machines: Map<string, Sight>;
-  /** The log has told that it is not connected to. */
+  readonly machines: Map<string, SeenMachine>;
+  /** The log says that it is not connected. */
   isLost: boolean;
   end(): void;
 }
@@ -51,7 +58,7 @@ interface Followed extends HypervisorSight {
 /**
  * Follows all hypervisors of one driver that the definitions name, so that `status` and `vmhost` of nodes are true when somebody else switches or
  * moves their machines. A hypervisor is believed about the machines that belong to it. That it has the machine of another is believed
- * only if that machine may move to it; else it is told, and nothing changes.
+ * only if that machine may move to it; else the log and an event say so, and nothing changes.
  */
 export class MachineWatch {
   readonly #services: WatchServices;
@@ -83,7 +90,7 @@ export class MachineWatch {
     this.#followed.clear();
   }
 
-  /** What nodes are doing has no revision, and tells of no hypervisor. */
+  /** What nodes are doing has no revision, and says nothing of hypervisors. */
   #lookSoon({ revision }: Snapshot): void {
     if (revision === this.#revision) return;
     this.#looking ??= setTimeout(() => {
@@ -135,7 +142,7 @@ export class MachineWatch {
 
   async #list(host: string, followed: Followed, place: string, machines: readonly MachineSight[]): Promise<void> {
     const { log, status } = this.#services;
-    if (followed.isLost) log.info({ hypervisor: host }, 'the hypervisor is followed again');
+    if (followed.isLost) log.info({ hypervisor: host }, 'muster is connected to the hypervisor again');
     followed.isLost = false;
     followed.place = place;
     const names = new Set([...followed.machines.keys(), ...machines.map(({ name }) => name)]);
@@ -143,7 +150,7 @@ export class MachineWatch {
     for (const name of names) this.#keep(followed, name, listed.get(name));
     this.#settleSoon(names);
     const reader = this.#reader;
-    // Nobody has told what happened before.
+    // Nobody has reported what happened before.
     await mapInSlices(machines, ({ name, isOn }) => {
       if (!this.#isAt(reader, name, place, host)) return;
       const said = reader.nodeRow(name)?.['status'] ?? '';
@@ -155,7 +162,10 @@ export class MachineWatch {
   #lost(host: string, followed: Followed, reason: Fault): void {
     if (followed.isLost) return;
     followed.isLost = true;
-    this.#services.log.warn({ hypervisor: host }, `the hypervisor cannot be followed for now: ${reason.message}`);
+    this.#services.log.warn(
+      { hypervisor: host },
+      `muster is not connected to the hypervisor and sees no changes there: ${reason.message}`,
+    );
   }
 
   /** One that is gone is remembered while it is a node: somewhere else it may be known again. */
@@ -192,7 +202,7 @@ export class MachineWatch {
     }, settleDelay).unref();
   }
 
-  /** A move is told by two hypervisors, and muster's own are kept by whoever has asked for them: both take a moment. */
+  /** Two hypervisors report a move, and muster's own are kept by whoever has asked for them: both take a moment. */
   async #settle(): Promise<void> {
     const { store, log } = this.#services;
     const names = [...this.#unsettled];
@@ -206,21 +216,21 @@ export class MachineWatch {
     this.#doubts.note(seen);
     const moved = seen.filter(({ movedTo }) => movedTo !== undefined).map(({ name }) => name);
     if (moved.length === 0) return;
-    let told: string[] = [];
+    let moves: string[] = [];
     await store.change(ownOrigin('machine-moved'), (head) => {
-      told = [];
+      moves = [];
       const draft = new Draft(head);
       const newest = effectiveReader(head);
       for (const name of moved) {
         const { movedTo: vmhost } = this.#whereabouts(newest, name);
         if (vmhost === undefined) continue;
-        told.push(`${name} is on ${vmhost} now`);
+        moves.push(`${name} is on ${vmhost} now`);
         assign(draft, { type: nodeType, name, attributes: { vmhost }, mode: 'set', fresh: false });
         endMove(draft, name);
       }
       return draft.changes();
     });
-    for (const sentence of told) log.info(`a virtual machine was moved: ${sentence}`);
+    for (const sentence of moves) log.info(`a virtual machine was moved: ${sentence}`);
   }
 
   #whereabouts(reader: EffectiveReader, name: string): Whereabouts {
@@ -235,7 +245,7 @@ export class MachineWatch {
   }
 
   #failed(error: unknown): void {
-    this.#services.log.error({ err: error }, 'what happened to virtual machines could not be kept');
+    this.#services.log.error({ err: error }, 'changes of virtual machines could not be written to the database');
   }
 
   /** The hypervisor that the definitions give a machine. */

@@ -102,8 +102,8 @@ function judge(head: Snapshot, node: string, from: string, to: string): { follow
   const { value, source, row, stored } = explainAttribute(reader, node, 'bmc');
   const left = (because: string) => ({ follows: false, because: `its attribute bmc ${because}` });
   if (value === to) return left(`is ${to} already.`);
-  if (isIP(value ?? '') === 0) return left(`is "${value}" and was left as it is: make sure that it leads to ${to}.`);
-  if (value !== from) return left(`is ${value}, another address than the one that moved, and was left as it is.`);
+  if (isIP(value ?? '') === 0) return left(`is "${value}" and was not changed: make sure that it leads to ${to}.`);
+  if (value !== from) return left(`is ${value}, another address than the one that moved, and was not changed.`);
   const instead =
     source === 'group'
       ? ` as its own value, instead of that of the group ${row}`

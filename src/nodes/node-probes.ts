@@ -99,10 +99,10 @@ export function applicationsOf(all: readonly Application[]): (node: string) => r
 export const applicationStatus = (applications: readonly Application[], running: readonly string[]): string =>
   applications.map(({ name }) => `${name}=${running.includes(name) ? 'up' : 'down'}`).join(',');
 
-/** Where an installer tells how far it is. */
+/** Where an installer reports how far it is. */
 const installerPort = 3_001;
 
-interface Sighting {
+interface ProbeResult {
   readonly alive: boolean;
   /** Names of what answers, in order. */
   readonly applications: readonly string[];
@@ -118,7 +118,7 @@ export class NodeProbes {
     this.#guard = guard;
   }
 
-  async look(address: string, applications: readonly Application[], signal: AbortSignal): Promise<Sighting> {
+  async look(address: string, applications: readonly Application[], signal: AbortSignal): Promise<ProbeResult> {
     await this.#guard.admit(address);
     const pinged = await this.#pinger.ping(address, signal);
     if (pinged === false) return { alive: false, applications: [] };

@@ -88,15 +88,15 @@ export class SshHostKeys implements HostKeys {
   async report(node: string, keys: readonly string[], isPassing: boolean): Promise<boolean> {
     const [hostkey] = keys;
     if (hostkey === undefined || this.policy === 'strict') return true;
-    const told = hash('sha256', keys.join('\n'));
+    const reported = hash('sha256', keys.join('\n'));
     let isBelieved = true;
     await this.#store.change(ownOrigin('boot-report'), (head) => {
       const draft = new Draft(head);
       if (!head.get('nodelist', node)) return draft.changes();
       const before = head.get(bootTable, node)?.['told'];
-      isBelieved = before === undefined || before === told;
+      isBelieved = before === undefined || before === reported;
       if (before !== undefined) return draft.changes();
-      draft.merge(bootTable, node, { node, told });
+      draft.merge(bootTable, node, { node, told: reported });
       if (isPassing) draft.merge(bootTable, node, { node, hostkey });
       else if (!keys.includes(knownHostKey(head, node) ?? '')) draft.merge(table, node, { node, hostkey });
       return draft.changes();

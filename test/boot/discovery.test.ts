@@ -115,7 +115,7 @@ describe('while it is on', () => {
     });
     const before = await server.ok('GET', '/nodes/victim');
     const claim = { serial: 'EVIL1', model: 'E1', bmc: { address: '127.66.6.6' } };
-    const refusal = 'The address 127.0.5.2 is that of another node than the one this report speaks of.';
+    const refusal = 'The address 127.0.5.2 belongs to another node than the one that this report names.';
     expect(await report(6, claim, '127.0.5.2')).toEqual([403, expect.stringContaining(refusal)]);
     const { unmatched } = await server.ok('GET', '/discovery');
     expect(unmatched.map((one: { reason: string }) => one.reason)).toContainEqual(

@@ -123,7 +123,7 @@ describe.each([
     const asked = async (address: string) => (await lab.from(address, '/boot/52-54-00-00-00-02.ipxe')).text;
     expect(await asked(n2)).toMatch(/There is no ramdisk for x86_64: .*\/ramdisk\/x86_64/);
     for (const address of [n1, stranger])
-      expect(await asked(address)).toMatch(/echo muster: n2: It cannot boot now. GET \/nodes\/n2\/boot tells why\.\n/);
+      expect(await asked(address)).toMatch(/echo muster: n2: It cannot boot now. GET \/nodes\/n2\/boot says why\.\n/);
     expect((await lab.server.ok('GET', '/nodes/n2/boot')).n2.why).toMatch(
       /There is no ramdisk for x86_64: .*\/ramdisk\/x86_64/,
     );

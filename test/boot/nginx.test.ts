@@ -29,7 +29,7 @@ it('what a client says of itself does not count, and nobody gets around nginx', 
   for (const secret of ['', 'x'])
     expect(
       (await lab.from(address, root, { headers: { ...headers, 'x-muster-proxy': secret }, port: behind })).text,
-    ).toBe('This is for the nginx of muster alone.\n');
+    ).toBe('Only the nginx of muster may ask for this.\n');
 });
 
 it('a client cannot ask for files by their paths', async () => {

@@ -140,7 +140,7 @@ describe('provisioning', () => {
     const again = await post('p1');
     expect([errorOf(again), again.json.error]).toEqual([
       [403, 1],
-      [expect.stringMatching(/^p1: it is being provisioned by user "root" since /)],
+      [expect.stringMatching(/^p1: user "root" has been provisioning it since /)],
     ]);
     expect(await lab.server.ok('GET', `/runs/${run}`)).toMatchObject({
       state: 'running',

@@ -163,7 +163,7 @@ describe('a tree', () => {
   });
 
   it.each([
-    ['a file that has to be a directory', 'many', 'file', /many is no directory there and has to be one/],
+    ['a file that has to be a directory', 'many', 'file', /many must be a directory on the node and is not one/],
     ['a directory that has to be a file', 'mode', 'directory', /mode/],
   ])('does not take the place of %s', async (_name, name, kind, sentence) => {
     const source = makeTree('blocked', 'new');

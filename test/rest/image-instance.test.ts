@@ -139,7 +139,7 @@ describe('POST instance', () => {
     expect(login).toContain('a URL with a login cannot be used');
     expect(login).not.toContain('geheim');
     await server.ok('PUT', '/osimages/img', { netdrivers: '-f', pkgdir: attributes.pkgdir });
-    expect((await refusal({ action: 'gen' }))[2]).toContain('is no name of a driver');
+    expect((await refusal({ action: 'gen' }))[2]).toContain('is not the name of a driver');
     await server.ok('PUT', '/osimages/img', { netdrivers: '' });
     expect(existsSync(join(installdir, 'netboot'))).toBe(false);
   });

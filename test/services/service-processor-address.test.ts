@@ -63,8 +63,8 @@ test.each([
 });
 
 test.each([
-  ['name', 'bmc1.example', 'is "bmc1.example" and was left as it is: make sure that it leads to 10.0.0.2.'],
-  ['behind', '10.9.9.9', 'is 10.9.9.9, another address than the one that moved, and was left as it is.'],
+  ['name', 'bmc1.example', 'is "bmc1.example" and was not changed: make sure that it leads to 10.0.0.2.'],
+  ['behind', '10.9.9.9', 'is 10.9.9.9, another address than the one that moved, and was not changed.'],
   ['there', '10.0.0.2', 'is 10.0.0.2 already.'],
 ])('anything else is left, and that is said: %s', async (node, bmc, because) => {
   const { revision } = cluster.current;

@@ -424,10 +424,14 @@ describe('what is wrong', () => {
     world.source('kinds/a', 'file');
     world.source('kinds/b/c', 'file');
     world.lab.write(0, '/opt/kinds/a/x', '');
-    expect((await fails([`${world.files}/kinds -> /opt/kinds`]))[0]).toContain('/opt/kinds/a is a directory there');
+    expect((await fails([`${world.files}/kinds -> /opt/kinds`]))[0]).toContain(
+      '/opt/kinds/a is a directory on the node',
+    );
     rmSync(world.lab.path(0, '/opt/kinds'), { recursive: true });
     world.lab.write(0, '/opt/kinds/b', '');
-    expect((await fails([`${world.files}/kinds -> /opt/kinds`]))[0]).toContain('/opt/kinds/b is no directory there');
+    expect((await fails([`${world.files}/kinds -> /opt/kinds`]))[0]).toContain(
+      '/opt/kinds/b must be a directory on the node',
+    );
   });
 
   it('is a directory where files are joined', async () => {

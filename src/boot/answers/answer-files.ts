@@ -91,7 +91,7 @@ export async function answerFiles(wanted: AnswersWanted): Promise<AnswerFile[]> 
 async function factsOf(wanted: AnswersWanted, read: ReadFile): Promise<InstallFacts> {
   const { snapshot, paths, node, image, server } = wanted;
   if (!/^[A-Za-z0-9.:[\]-]+$/.test(server))
-    throw new Fault('invalid', `The server ${JSON.stringify(server)} is no host.`);
+    throw new Fault('invalid', `The server ${JSON.stringify(server)} is not a host name or an address.`);
   const reader = effectiveReader(snapshot);
   const lists = async (attribute: string, ending: string) =>
     readPackageLists(listFiles(reader, image, attribute, ending), (path) => read(path, `${image.name}: ${attribute}`));

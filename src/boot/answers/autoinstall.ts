@@ -178,8 +178,5 @@ function asPart({ value, from }: Value): string {
 function refuseErrors({ errors: [error] }: Document): void {
   if (!error) return;
   const [problem = ''] = error.message.split(/:?\n/, 1);
-  throw new Fault(
-    'invalid',
-    `The template does not make YAML: ${problem}. Lines are counted with all that it includes.`,
-  );
+  throw new Fault('invalid', `The template does not make YAML: ${problem}. Line numbers count included files too.`);
 }

@@ -78,7 +78,7 @@ export function gatherFacts(reader: EffectiveReader, node: string): Gathered {
   const servers = (attribute: string): Value[] => {
     const text = row[attribute] || site(attribute);
     const from = row[attribute] ? `network ${network!.name}: ${attribute}` : `site.${attribute}`;
-    // <xcatmaster> is this server as the network sees it, which DHCP tells.
+    // <xcatmaster> is this server as the network sees it, which DHCP names.
     return listItems(text.replaceAll(' ', ','))
       .filter((each) => !each.startsWith('<'))
       .map((each) => hostValue(each, from));

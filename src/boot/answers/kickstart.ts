@@ -195,7 +195,7 @@ function packageName(value: Value): string {
   if (packageLine.test(value.value)) return value.value;
   throw new Fault(
     'invalid',
-    `${value.from} has the value ${JSON.stringify(value.value)}, which is no name of a package.`,
+    `${value.from} has the value ${JSON.stringify(value.value)}, which is not the name of a package.`,
   );
 }
 

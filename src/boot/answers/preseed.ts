@@ -47,7 +47,7 @@ function mirror(facts: InstallFacts): Block {
   if (protocol !== 'http:')
     throw new Fault(
       'invalid',
-      `${facts.image.name}: pkgdir ${source.url}: the Debian installer is given mirrors by http only.`,
+      `${facts.image.name}: pkgdir ${source.url}: the Debian installer takes mirrors by http only.`,
     );
   const suite = source.suite ?? suiteOf(facts.image.os);
   return [
@@ -200,7 +200,7 @@ export class PreseedWriter implements Writer {
       if (questionName.test(value.value)) return value.value;
       throw new Fault(
         'invalid',
-        `${value.from} has the value ${JSON.stringify(value.value)}, which is no name of a question.`,
+        `${value.from} has the value ${JSON.stringify(value.value)}, which is not the name of a question.`,
       );
     }
     if (this.#command) return this.#command.value(value);

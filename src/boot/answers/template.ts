@@ -126,7 +126,7 @@ export class Expansion {
     const known = [...Object.keys(this.#resolvers), ...Object.keys(installer.blocks)].toSorted();
     throw new Fault(
       'invalid',
-      `${where}: ${text} is not known for ${installer.name}. If it is a comment, put a blank behind the first #. There are INCLUDE, INCLUDE_PKGLIST, INCLUDE_DEFAULT_PKGLIST, ${known.join(', ')}.`,
+      `${where}: ${text} is not known for ${installer.name}. If it is a comment, put a space after the first #. There are INCLUDE, INCLUDE_PKGLIST, INCLUDE_DEFAULT_PKGLIST, ${known.join(', ')}.`,
     );
   }
 
@@ -170,13 +170,13 @@ export class Expansion {
     if (!/^passwd:key=system(,username=root)?:password$/.test(argument.replaceAll(' ', '')))
       throw new Fault(
         'invalid',
-        `${where}: ${text}: only the hash of root's password is there: #CRYPT:passwd:key=system,username=root:password#.`,
+        `${where}: ${text}: only the hash of root's password can be used: #CRYPT:passwd:key=system,username=root:password#.`,
       );
     const { rootPassword } = this.#basis.facts;
     if (rootPassword !== undefined) return [given(rootPassword, `${where}: ${text}`)];
     throw new Fault(
       'invalid',
-      `${where}: ${text}: there is no password of root on nodes; set it in table passwd, key=system,username=root.`,
+      `${where}: ${text}: root has no password on nodes; set it in table passwd, key=system,username=root.`,
     );
   }
 
@@ -208,10 +208,7 @@ export class Expansion {
     const { facts, installer, read } = this.#basis;
     const isDefault = name.startsWith('INCLUDE_DEFAULT_');
     if (isDefault === (argument !== undefined && argument !== ''))
-      throw new Fault(
-        'invalid',
-        `${where}: ${text}: only INCLUDE_PKGLIST and its like have the path of a list behind them.`,
-      );
+      throw new Fault('invalid', `${where}: ${text}: only INCLUDE_PKGLIST and its like take the path of a list.`);
     const wanted = isDefault
       ? facts.packages
       : wantedOf(await readPackageLists([beside(path, argument!)], (each) => read(each, `${where}: ${text}`)));
@@ -254,7 +251,7 @@ function tableValue(reader: EffectiveReader, node: string, placeholder: Placehol
 const secretValue = ({ text, where }: Placeholder): Fault =>
   new Fault(
     'invalid',
-    `${where}: ${text} is a secret, which no answer file holds; root's password is there as a hash by #CRYPT:passwd:key=system,username=root:password#.`,
+    `${where}: ${text} is a secret, and answer files hold no secrets; for the hash of root's password write #CRYPT:passwd:key=system,username=root:password#.`,
   );
 
 function readReference(placeholder: Placeholder): { table: Table; key: string; column: string } {

@@ -23,7 +23,7 @@ export interface Adoption {
 }
 
 /**
- * Makes a machine the node: what is defined stays, what is not known is kept. Tells what there is to say besides. A node that has its
+ * Makes a machine the node: what is defined stays, what is not known is kept. Returns what there is to say besides. A node that has its
  * machine already learns nothing: anybody can send its MAC address, and `bmc` decides where passwords go.
  */
 export function planAdoption(draft: Draft, adoption: Adoption): string[] {

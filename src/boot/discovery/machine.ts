@@ -116,7 +116,7 @@ function parse(text: string): Report {
   try {
     report = JSON.parse(text);
   } catch (error) {
-    throw new Fault('malformed', 'The report is no JSON.', { cause: error });
+    throw new Fault('malformed', 'The report is not JSON.', { cause: error });
   }
   if (validator.Check(report)) return report;
   const [problem] = validator.Errors(report);
@@ -147,7 +147,7 @@ function hostAddress(text: string): string | undefined {
   return ip && ['host', 'loopback'].includes(ipKind(ip)) ? canonicalAddress(text) : undefined;
 }
 
-/** What boards carry whose maker has not filled it in; many machines share it, so it tells none apart. Compared without punctuation. */
+/** What boards carry whose maker has not filled it in; many machines share it, so it distinguishes none. Compared without punctuation. */
 const emptySerials = new Set([
   '',
   'NONE',

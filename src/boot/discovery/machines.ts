@@ -116,7 +116,7 @@ export class MachineDiscovery {
         `A discovery report was refused. ${reason}`,
       );
     }
-    throw new Fault('denied', `The address ${address} is that of another node than the one this report speaks of.`);
+    throw new Fault('denied', `The address ${address} belongs to another node than the one that this report names.`);
   }
 
   /** Where switches have seen a machine, if what it says itself speaks of no node. */

@@ -49,7 +49,7 @@ export class Switches {
     this.#services = services;
   }
 
-  /** The ports behind which the MAC addresses were seen. A switch that cannot be read is as good as none; the log tells why. */
+  /** The ports behind which the MAC addresses were seen. A switch that cannot be read is as good as none; the log says why. */
   async portsOf(snapshot: Snapshot, macs: readonly string[]): Promise<Neighbour[]> {
     const found = namesIn(snapshot.rows('switch')).map(async (chassis) => {
       const table = await this.#table(snapshot, chassis);
@@ -84,7 +84,8 @@ export class Switches {
     const row = reader.row(switchesTable, name);
     if (!row) return undefined;
     const { snmpversion = '2', password } = row;
-    if (/3/.test(snmpversion)) throw new Fault('invalid', `The switch ${name} has snmpversion 3; known is 2c.`);
+    if (/3/.test(snmpversion))
+      throw new Fault('invalid', `The switch ${name} has snmpversion 3; only 2c is supported.`);
     const community = password ? box.open(password, 'switches.password') : usualCommunity;
     const given = nodeAttribute(reader, name, 'ip') || name;
     const ip = parseIp(given) ?? (await hosts.resolve()(given));
@@ -132,7 +133,7 @@ export async function readForwarding(agent: SnmpAgent, signal: AbortSignal): Pro
   for (const row of rows) {
     const port = numberIn(row.content);
     const mac = macOf(row);
-    // Port 0: it was learned in no way that tells one.
+    // Port 0: it was learned in no way that names one.
     if (mac === undefined || !port) continue;
     found.set(mac, nameOf.get(interfaceOf.get(port)) || String(port));
   }

@@ -26,7 +26,7 @@ export const answerRoute = (images: Images, index: NodeIndex, tokens: BootTokens
     if (token === undefined)
       throw new Fault(
         'invalid',
-        'There is no token for this boot, so there are no answers for its installer: whoever asks has not the address of the node, or nothing shows that it boots anew (nodeset does).',
+        'There is no token for this boot, so there are no answers for its installer: the request came from another address than that of the node, or nothing shows a new boot (nodeset does).',
       );
     // What is wrong with them stops the boot now, not when the installer asks.
     await answersFor(images, snapshot, node, { server, token });

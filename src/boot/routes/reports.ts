@@ -18,7 +18,7 @@ export interface ReportServices {
   readonly log: Logger;
 }
 
-/** Takes what nodes tell of their boot: `POST /boot/report/NODE/TOKEN`. */
+/** Takes what nodes report of their boot: `POST /boot/report/NODE/TOKEN`. */
 export const reportRoute = ({ store, tokens, reports, hostKeys, log }: ReportServices): BootRoute => ({
   async take(segments, body, client) {
     const own = ownPath('report', segments, client, tokens, 0);

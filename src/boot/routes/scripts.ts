@@ -81,7 +81,7 @@ const relationOf = (index: NodeIndex, node: string, { address }: BootClient): Re
 });
 
 /**
- * A script of a node, or one that tells why there is none. Whoever else looks at it must not change what is known of the node, and does
+ * A script of a node, or one that says why there is none. Whoever else looks at it must not change what is known of the node, and does
  * not learn why: the reason may name files of this machine.
  */
 async function scriptOf(
@@ -97,7 +97,7 @@ async function scriptOf(
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const text = refusal(
-      `${node}: ${isNode ? error.message : `It cannot boot now; GET /nodes/${node}/boot tells why.`}`,
+      `${node}: ${isNode ? error.message : `It cannot boot now; GET /nodes/${node}/boot says why.`}`,
     );
     if (!mayBeNode) return { kind: 'text', text, foreignNode: node, step: 'script' };
     return { kind: 'text', text, node, step: 'script', leadsTo: 'failed', problem: error.message };

@@ -120,7 +120,7 @@ export class HttpListener {
     const [secret, from, server, port] = (['secret', 'client', 'server', 'port'] as const).map((name) =>
       String(headers[proxyHeaders[name]] ?? ''),
     );
-    if (!isSame(secret!, proxySecret)) throw new Fault('denied', 'This is for the nginx of muster alone.');
+    if (!isSame(secret!, proxySecret)) throw new Fault('denied', 'Only the nginx of muster may ask for this.');
     return bootClient(from!, server!, Number(port), 'http');
   }
 

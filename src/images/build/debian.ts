@@ -18,7 +18,7 @@ const keyrings = ['/usr/share/keyrings/debian-archive-keyring.gpg', '/usr/share/
 const withoutSync = 'force-unsafe-io';
 /** Where mmdebstrap puts the options that it is given, for good. */
 const ownOptions = ['/etc/apt/apt.conf.d/99mmdebstrap', '/etc/dpkg/dpkg.cfg.d/99mmdebstrap'];
-/** What mmdebstrap copies from this machine. Nodes have names of their own, and a node asks whom DHCP tells unless its image says otherwise. */
+/** What mmdebstrap copies from this machine. Nodes have names of their own, and a node asks whom DHCP names unless its image says otherwise. */
 const copied = ['/etc/hostname', '/etc/resolv.conf'];
 
 /** What mmdebstrap can install with the base. Groups and variables are for apt in the finished base. */
@@ -73,13 +73,13 @@ export const debian: TreeBuilder = {
 /** Packages come from elsewhere, and their scripts run as root: of a user namespace, where there can be one. */
 async function bootstrap(task: Work, scratch: string, words: readonly string[]): Promise<void> {
   const options = { network: true, env: { TMPDIR: scratch } };
-  // That it is missing is told by its name.
+  // Its name says that it is missing.
   await task.program('mmdebstrap', ['--version'], { output: () => undefined });
   if (await hasUserNamespaces(task, scratch)) {
-    task.tell('mmdebstrap runs as root of a user namespace of its own, without rights over devices and the kernel.');
+    task.tell('mmdebstrap runs as root of its own user namespace, without rights over devices and the kernel.');
     await inUserNamespace(task, scratch, ['mmdebstrap', ...words], { ...options, output: withoutRefusedMount(task) });
   } else {
-    task.tell('mmdebstrap runs as root: this machine does not let user namespaces be made.');
+    task.tell('mmdebstrap runs as root: this machine does not allow user namespaces.');
     await task.program('mmdebstrap', words, options);
   }
 }

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { syncFileSystem } from '../../core/sync-file-system.ts';
 import type { Work } from '../../work/index.ts';
-import { actNow, entryOf, putInPlace, stagingFor, tellingDisk } from '../image-job.ts';
+import { actNow, entryOf, putInPlace, stagingFor, explainingDisk } from '../image-job.ts';
 import { type Manifest, readManifest, readManifestOf, replaceParts, treeName, writeManifest } from '../manifest.ts';
 import { copyTree, placeForTree, privateTree, replaceTree } from '../tree/private-tree.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
@@ -26,7 +26,7 @@ const builders: Readonly<Record<Family, TreeBuilder>> = { apt: debian, dnf, zypp
 
 /** Builds an image's tree with kernel and initial RAM disk, or brings it up to date. */
 export const work = (job: GenJob, task: Work): Promise<GenMade> =>
-  tellingDisk(`The image ${job.image} cannot be built`, job.directory, () => build(job, task));
+  explainingDisk(`The image ${job.image} cannot be built`, job.directory, () => build(job, task));
 
 async function build(job: GenJob, task: Work): Promise<GenMade> {
   const { image, directory, recipe } = job;
@@ -110,7 +110,7 @@ function changesOf({ source, runs }: Manifest, recipe: Recipe, repositories: str
  */
 async function runPostinstall({ recipe, osvers, osarch, profile }: GenJob, task: Work, tree: string): Promise<void> {
   for (const { path, sha256 } of recipe.postinstall) {
-    if ((await hashFile(path)) !== sha256) throw new Fault('invalid', `${path} was changed in this moment; try again.`);
+    if ((await hashFile(path)) !== sha256) throw new Fault('invalid', `${path} was changed just now; try again.`);
     task.tell(`postinstall ${path}`);
     const beside = '/run/muster/0';
     await inNamespaces(task, [`${beside}/${basename(path)}`, '/', osvers, osarch, profile, beside], {
@@ -133,7 +133,7 @@ export async function commit(
   if (JSON.stringify(now) !== JSON.stringify(before))
     throw new Fault(
       'conflict',
-      `${directory} was changed by another meanwhile, for the image ${now?.image}; try again.`,
+      `Another request changed ${directory} meanwhile, for the image ${now?.image}; try again.`,
     );
   if (!entryOf(directory)) {
     writeManifest(made, manifest);

@@ -34,7 +34,7 @@ mlx4_en mlx5_core sfc cxgb4 nfp atlantic r8169 realtek alx atl1c sky2
 thunder_xcv nicvf hns3 hclge mvneta mvpp2 macb genet bcmgenet xgene_enet amd_xgbe ibmveth ibmvnic`
   .trim()
   .split(/\s+/);
-/** Disks that machines have: they are told of, and images are written to them. */
+/** Disks that machines have: they are reported, and images are written to them. */
 const commonDisks = `
 virtio_blk virtio_scsi vmw_pvscsi xen_blkfront hv_storvsc nvme ahci ata_piix sd_mod
 mpt3sas megaraid_sas smartpqi hpsa aacraid mmc_block`

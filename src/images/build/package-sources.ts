@@ -22,11 +22,10 @@ export function parseSources(text: string, attribute: string, admit: (path: stri
     const [place = '', suite, ...components] = item.trim().split(/\s+/);
     if (place === '') return [];
     if (place.startsWith('/')) {
-      if (suite !== undefined)
-        throw new Fault('invalid', `${attribute}: nothing may stand behind the directory ${place}.`);
+      if (suite !== undefined) throw new Fault('invalid', `${attribute}: nothing may follow the directory ${place}.`);
       const path = admit(place);
       if (!plainPath.test(path))
-        throw new Fault('invalid', `${attribute}: ${path} has characters that no repository may have.`);
+        throw new Fault('invalid', `${attribute}: ${path} has characters that the name of a repository cannot have.`);
       return { kind: 'directory', path };
     }
     if (!url.test(place) || !URL.canParse(place))
@@ -43,7 +42,7 @@ export function parseSources(text: string, attribute: string, admit: (path: stri
       );
     const wrong = [suite ?? 'x', ...components].find((each) => !word.test(each));
     if (wrong !== undefined)
-      throw new Fault('invalid', `${attribute}: ${JSON.stringify(wrong)} is no suite or component.`);
+      throw new Fault('invalid', `${attribute}: ${JSON.stringify(wrong)} is not the name of a suite or component.`);
     return { kind: 'url', url: place.replace(/\/+$/, ''), ...(suite === undefined ? {} : { suite }), components };
   });
 }
@@ -69,7 +68,7 @@ export function aptLine(
   if (named === undefined)
     throw new Fault(
       'invalid',
-      `The suite of ${source.url} is not known; write it behind the URL, as in "${source.url} bookworm main".`,
+      `The suite of ${source.url} is not known; write it after the URL, as in "${source.url} bookworm main".`,
     );
   if (named.endsWith('/')) return `deb ${source.url} ${named}`;
   const components = source.components.length > 0 ? source.components : ['main'];
@@ -129,7 +128,7 @@ export function repositoriesIn(path: string): string[] {
 
 function directoriesIn(path: string): string[] {
   const isDirectory = (each: string): boolean => lstatSync(each, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (!isDirectory(path)) throw new Fault('invalid', `${path} is no directory of packages.`);
+  if (!isDirectory(path)) throw new Fault('invalid', `${path} is not a directory of packages.`);
   return readdirSync(path)
     .sort()
     .filter((name) => plainPath.test(`/${name}`))
@@ -137,7 +136,7 @@ function directoriesIn(path: string): string[] {
     .filter(isDirectory);
 }
 
-/** The files by which it can be told whether a repository has changed. */
+/** The files that show whether a repository has changed. */
 export function indexFiles(source: PackageSource, family: Family, suite: string | undefined): string[] {
   if (source.kind === 'directory') {
     const names =

@@ -62,7 +62,7 @@ export async function planGen(snapshot: Snapshot, images: Images, name: string, 
   for (const { environment } of [...packages.steps, ...others]) checkEnvironment(environment, name);
   const permission = image.attribute('permission') || '755';
   if (!/^0?[0-7]{3}$/.test(permission))
-    throw new Fault('invalid', `${name}: permission ${JSON.stringify(permission)} is no mode such as 755.`);
+    throw new Fault('invalid', `${name}: permission ${JSON.stringify(permission)} is not a mode such as 755.`);
   return {
     ...job,
     lists,
@@ -116,12 +116,15 @@ const scriptsOf = (image: NodeImage, admit: (path: string) => string): Promise<U
 function checkEnvironment(environment: Readonly<Record<string, string>>, image: string): void {
   const wrong = Object.keys(environment).find((name) => !usable(name));
   if (wrong !== undefined)
-    throw new Fault('invalid', `${image}: a list sets the variable ${wrong}, which programs live on.`);
+    throw new Fault(
+      'invalid',
+      `${image}: a list sets the variable ${wrong}, which programs depend on; remove it from the list.`,
+    );
 }
 
 function moduleWord(text: string, image: string): string {
   if (/^[A-Za-z0-9_][A-Za-z0-9_-]*(\.ko)?$/.test(text)) return text;
-  throw new Fault('invalid', `${image}: netdrivers: ${JSON.stringify(text)} is no name of a driver.`);
+  throw new Fault('invalid', `${image}: netdrivers: ${JSON.stringify(text)} is not the name of a driver.`);
 }
 
 /** `dir:/path` and a path alone; packages and driver disks have to be unpacked first. */

@@ -33,7 +33,7 @@ const usual = ['/lib64', '/usr/lib64', '/lib', '/usr/lib'];
 
 /**
  * Programs of the initial RAM disk besides busybox, by their places there: Perl without its modules, dropbear, and their libraries. They
- * are the image's, or this machine's if that has more of them; libraries of both would not fit together. Perl tells of a machine what
+ * are the image's, or this machine's if that has more of them; libraries of both would not fit together. Perl finds out of a machine what
  * busybox cannot, and dropbear lets muster log in to one that waits.
  */
 export function ramdiskTools(tree: string, osarch: string): Map<string, Buffer> {

@@ -4,7 +4,7 @@ import { Fault } from '../../core/errors.ts';
 import { exchange } from '../../core/exchange.ts';
 import { syncFileSystem } from '../../core/sync-file-system.ts';
 import type { Work } from '../../work/index.ts';
-import { actNow, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
+import { actNow, type ImageJob, stagingFor, explainingDisk } from '../image-job.ts';
 import { readManifestOf, replaceParts } from '../manifest.ts';
 import { copyTree, placeForTree, privateTree } from '../tree/private-tree.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
@@ -28,7 +28,7 @@ const keptLines = 1_000;
  * changed.
  */
 export const work = (job: RunJob, task: Work): Promise<RunMade> =>
-  tellingDisk(`Nothing can be run in the image ${job.image}`, job.directory, async () => {
+  explainingDisk(`Nothing can be run in the image ${job.image}`, job.directory, async () => {
     const { image, directory, command, osarch, network } = job;
     const manifest = await readManifestOf(image, directory);
     const tree = manifest && (await privateTree(directory, task.tell));

@@ -41,14 +41,14 @@ export function parseBundle(json: string, what: string): Bundle {
   try {
     value = JSON.parse(json);
   } catch (error) {
-    throw new Fault('invalid', `${what}: ${bundleFile} is no JSON.`, { cause: error });
+    throw new Fault('invalid', `${what}: ${bundleFile} is not JSON.`, { cause: error });
   }
   if (isBundle(value)) return value;
   const { format } = (value ?? {}) as { format?: unknown };
   const reason =
     typeof format === 'number' && format > 1
-      ? `is of format ${format}, which a newer muster reads`
-      : 'is not what muster writes';
+      ? `has format ${format}, which only a newer muster reads`
+      : 'was not written by muster';
   throw new Fault('invalid', `${what}: ${bundleFile} ${reason}.`);
 }
 

@@ -10,7 +10,7 @@ import { TarError } from '../../protocols/tar/header.ts';
 import { TarReader } from '../../protocols/tar/reader.ts';
 import { tarEnd, tarHeader, tarPadding } from '../../protocols/tar/write.ts';
 import type { Work } from '../../work/index.ts';
-import { entryOf, epochOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
+import { entryOf, epochOf, type ImageJob, stagingFor, explainingDisk } from '../image-job.ts';
 import { readManifestOf } from '../manifest.ts';
 import { packDirectory } from '../pack/kept-packs.ts';
 import { partOf } from '../pack/pack.ts';
@@ -69,7 +69,7 @@ interface Member {
 
 /** Writes an image with all that belongs to it into one file. */
 export const work = (job: ExportJob, task: Work): Promise<Exported> =>
-  tellingDisk(`The image ${job.image} cannot be exported`, job.destination, () => exportImage(job, task));
+  explainingDisk(`The image ${job.image} cannot be exported`, job.destination, () => exportImage(job, task));
 
 async function exportImage(job: ExportJob, task: Work): Promise<Exported> {
   const { image, directory, destination } = job;
@@ -79,7 +79,7 @@ async function exportImage(job: ExportJob, task: Work): Promise<Exported> {
   if (entryOf(destination) && (await imageOfBundle(destination)) !== image)
     throw new Fault(
       'invalid',
-      `${destination} exists and is no bundle of the image ${image}, so it is left as it is; name another file, or move it away.`,
+      `${destination} exists and is no bundle of the image ${image}, so it was not changed; name another file, or move it away.`,
     );
   const manifest = await readManifestOf(image, directory);
   const pack = manifest?.packs.find(({ id }) => id === manifest.current);

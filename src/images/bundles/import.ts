@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Work } from '../../work/index.ts';
 import { hashFile } from '../build/fingerprint.ts';
-import { actNow, entryOf, putInPlace, tellingDisk, usualDirectory } from '../image-job.ts';
+import { actNow, entryOf, putInPlace, explainingDisk, usualDirectory } from '../image-job.ts';
 import { type Manifest, manifestFile, type Pack, packsName, readManifest, writeManifest } from '../manifest.ts';
 import { checkStillReal } from '../real-paths.ts';
 import { fileAttributes, localAttributes, plainName } from './bundle.ts';
@@ -47,7 +47,7 @@ interface Image {
 
 /** Makes an image of a bundle. */
 export const work = (job: ImportJob, task: Work): Promise<Imported> =>
-  tellingDisk(`${job.file} cannot be imported`, job.installDirectory, () => importImage(job, task));
+  explainingDisk(`${job.file} cannot be imported`, job.installDirectory, () => importImage(job, task));
 
 async function importImage(job: ImportJob, task: Work): Promise<Imported> {
   checkStillReal(job.installDirectory);
@@ -186,7 +186,7 @@ function referenceImage(
   what: string,
 ): Image {
   const missing = ['imagename', 'provmethod', 'profile', 'osvers', 'osarch'].find((key) => !values[key]);
-  if (missing !== undefined) throw new Fault('invalid', `${what}: manifest.xml does not say the image's ${missing}.`);
+  if (missing !== undefined) throw new Fault('invalid', `${what}: manifest.xml does not name the image's ${missing}.`);
   const byName = new Map([...files].map(([name, file]) => [basename(name), file]));
   const lists = fileAttributes.flatMap((attribute) =>
     (values[attribute] ?? '').split(',').flatMap((path) => {
@@ -212,7 +212,7 @@ const isPart = (name: string): boolean =>
 
 function partName(name: string, what: string): string {
   if (isPart(name)) return name;
-  throw new Fault('invalid', `${what}: ${JSON.stringify(name)} is no part of a packed image.`);
+  throw new Fault('invalid', `${what}: ${JSON.stringify(name)} is not a part of a packed image.`);
 }
 
 /** Lays the lists out under the names they had; what the attributes are then. */

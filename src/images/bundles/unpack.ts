@@ -68,7 +68,7 @@ function decoded(text: string, wrong: (reason: string) => Fault): string {
       code === undefined ? (decimal === undefined ? undefined : Number(decimal)) : Number.parseInt(code, 16);
     const character =
       number === undefined ? entities[name] : number <= 0x10ffff ? String.fromCodePoint(number) : undefined;
-    if (character === undefined || !whole.endsWith(';')) throw wrong(`has ${whole}, which means nothing`);
+    if (character === undefined || !whole.endsWith(';')) throw wrong(`has the unknown entity ${whole}`);
     return character;
   });
 }

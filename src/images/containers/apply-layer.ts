@@ -55,7 +55,7 @@ export async function applyLayer(layer: Layer, tree: TreeWriter, { signal, passe
   }
   if (layer.size !== undefined && size !== layer.size) throw sizeFault(layer);
   check(layer, stored, layer.digest, 'is not what its digest says');
-  check(layer, plain, layer.diffId, 'holds something else than the image says (diff_id)');
+  check(layer, plain, layer.diffId, 'holds something else than the image states (diff_id)');
 }
 
 function decompressor(compression: Exclude<Compression, 'none'>): NodeJS.ReadWriteStream & Readable {
@@ -69,7 +69,7 @@ function check(layer: Layer, hash: Hash, expected: string | undefined, problem: 
 }
 
 const sizeFault = (layer: Layer): Fault =>
-  new Fault('garbled', `${layer.name} has not the size that the image says, ${layer.size} bytes.`);
+  new Fault('garbled', `${layer.name} does not have the size that the image states, ${layer.size} bytes.`);
 
 const outOfSpace = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
@@ -80,7 +80,7 @@ function layerFault(layer: Layer, error: unknown): Fault {
   if (outOfSpace.has(code)) {
     return new Fault(
       'unavailable',
-      `There is no space left for the image, at ${layer.name}: make room and try again.`,
+      `There is no space left for the image, at ${layer.name}: free some space and try again.`,
       {
         cause: error,
       },

@@ -35,7 +35,7 @@ export class Containers {
     if (registries && ![...registries, ...insecureRegistries].includes(registry))
       throw new Fault(
         'invalid',
-        `Images are not pulled from ${registry}: the setting images.registries names ${registries.join(', ')}.`,
+        `Images are not pulled from ${registry}: the setting images.registries allows only ${registries.join(', ')}.`,
       );
     const credentials = given ?? this.#kept(snapshot, registry);
     return {

@@ -65,7 +65,7 @@ export class BlobCache {
       await file.close();
     }
     if (length !== size || `sha256:${hash.digest('hex')}` !== digest)
-      throw new Fault('garbled', `What came as ${digest} is something else: ${length} bytes with another digest.`);
+      throw new Fault('garbled', `The registry sent something else as ${digest}: ${length} bytes with another digest.`);
     await rename(gathered, this.#path(digest));
     syncDirectory(this.#directory);
   }

@@ -9,7 +9,7 @@ import { commit } from '../build/gen.ts';
 import { makeInitramfs } from '../build/initramfs.ts';
 import { findKernel, type Kernel } from '../build/kernel.ts';
 import { plainName } from '../bundles/bundle.ts';
-import { actNow, entryOf, stagingFor, tellingDisk, usualDirectory } from '../image-job.ts';
+import { actNow, entryOf, stagingFor, explainingDisk, usualDirectory } from '../image-job.ts';
 import { type Manifest, readManifest, readManifestOf } from '../manifest.ts';
 import { checkStillReal } from '../real-paths.ts';
 import { copyTree, placeForTree, privateTree } from '../tree/private-tree.ts';
@@ -55,7 +55,7 @@ function osversOf({ id, version }: OsRelease): string | undefined {
 
 /** Makes an image of a container. */
 export const work = (job: PullJob, task: Work): Promise<Pulled> =>
-  tellingDisk(`The image ${job.image} cannot be made`, job.installDirectory, () => pull(job, task));
+  explainingDisk(`The image ${job.image} cannot be made`, job.installDirectory, () => pull(job, task));
 
 async function pull(job: PullJob, task: Work): Promise<Pulled> {
   const { image: name, directory: known } = job;
@@ -66,7 +66,7 @@ async function pull(job: PullJob, task: Work): Promise<Pulled> {
     const before = known === undefined ? undefined : await readManifestOf(name, known);
     const present = before && (await privateTree(known!, task.tell));
     if (!job.anew && known !== undefined && before?.source.digest === image.digest && present !== undefined) {
-      task.tell(`The image ${name} is that already; it stays as it is.`);
+      task.tell(`The image ${name} is up to date and stays as it is.`);
       return { did: 'nothing', image: name, attributes: attributesOf(before, known) };
     }
     if (before && before.source.kind !== 'container')

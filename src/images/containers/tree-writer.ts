@@ -48,14 +48,14 @@ function check(result: number, what: string): void {
 /** Something in the tree that layers make. All of it was made by us, so what is remembered of it is what is there. */
 interface TreeNode {
   readonly kind: 'directory' | 'symbolic link' | 'file' | 'other';
-  /** The layer that told of it last: whiteouts hide only what lower layers told. */
+  /** The layer that had it last: whiteouts hide only what lower layers have. */
   layer: number;
 }
 
 interface TreeDirectory extends TreeNode {
   readonly kind: 'directory';
   readonly children: Map<string, TreeNode>;
-  /** Undefined if no layer has told of it, only of what is in it. */
+  /** Undefined if no layer has it itself, only what is in it. */
   entry: TarEntry | undefined;
 }
 
@@ -150,7 +150,7 @@ export class TreeWriter implements TarSink {
     this.#layer++;
   }
 
-  /** Told of what layers hold, decompressed: a small one that becomes a large one would keep a processor busy for hours. */
+  /** Gets the sizes that layers have, decompressed: a small one that becomes a large one would keep a processor busy for hours. */
   countRead(bytes: number): void {
     this.#read += bytes;
     if (this.#read > this.limits.bytes + mostBesideFiles)
@@ -213,7 +213,7 @@ export class TreeWriter implements TarSink {
     this.root.entry = entry;
   }
 
-  /** The directory with the path, made if no layer has told of it. */
+  /** The directory with the path, made if no layer has it. */
   #parent(names: readonly string[], entry: TarEntry): TreeDirectory {
     let directory = this.root;
     for (let i = 0; i < names.length; i++) {
@@ -334,7 +334,7 @@ export class TreeWriter implements TarSink {
       try {
         setAttribute(path, name, value);
       } catch (error) {
-        // A program without its capabilities would fail later; of the rest the caller tells.
+        // A program without its capabilities would fail later; the caller reports the rest.
         if ((error as NodeJS.ErrnoException).code !== 'ENOTSUP' || name === 'security.capability') throw error;
         this.#unkept.add(name);
       }

@@ -26,7 +26,7 @@ export async function buildTree(
   const { contents, iso } = medium;
   const { first, further } = byPlace(iso.name, contents.files, files);
   const total = first.reduce((sum, { size }) => sum + size, 0);
-  checkRoom(root, total, iso.name);
+  checkFreeSpace(root, total, iso.name);
   for (const path of contents.directories) provideDirectory(join(root, path));
   for (const { path } of [...contents.files, ...contents.links])
     rmSync(join(root, path), { recursive: true, force: true });
@@ -84,14 +84,14 @@ function checkSame(name: string, path: string, own: Checksum | undefined, chosen
   if (own && own.algorithm === chosen?.algorithm && own.digest !== chosen.digest) throw differs(name, path);
 }
 
-function checkRoom(root: string, needed: number, name: string): void {
+function checkFreeSpace(root: string, needed: number, name: string): void {
   const { bavail, bsize } = statfsSync(root);
   const free = bavail * bsize;
   if (needed <= free) return;
   const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1_000_000)} MB`;
   throw new Fault(
     'invalid',
-    `The files of ${name} need ${megabytes(needed)}, and there are ${megabytes(free)} free: make room and try again.`,
+    `The files of ${name} need ${megabytes(needed)}, and only ${megabytes(free)} are free: free some space and try again.`,
   );
 }
 

@@ -117,5 +117,8 @@ function* requestsFor(files: readonly FileToCopy[], whole: WholeSum | undefined)
 /** Of a file, or of the medium as a whole. */
 export function differs(name: string, path: string | undefined): Fault {
   const what = path === undefined ? 'its MD5 sum' : `the checksum of "${path}"`;
-  return new Fault('invalid', `${name} is damaged: ${what} is not as the medium itself says. Fetch it again.`);
+  return new Fault(
+    'invalid',
+    `${name} is damaged: ${what} does not match what the medium itself says. Download it again.`,
+  );
 }

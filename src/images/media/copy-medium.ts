@@ -30,7 +30,7 @@ import {
 import { osName, recogniseMedium, type Said } from './recognise.ts';
 
 /** What a medium is, in the words of the reference system. */
-const told = ({ contents }: Medium, release: Release): string[] => [
+const mediumLines = ({ contents }: Medium, release: Release): string[] => [
   `DISTNAME:${osName(release)}`,
   `ARCH:${release.arch}`,
   `DISCNO:${release.disc}`,
@@ -38,14 +38,14 @@ const told = ({ contents }: Medium, release: Release): string[] => [
 ];
 
 /** What could be verified, and what could not. */
-function toldVerification({ contents }: Medium, { files, whole }: Verification): string[] {
+function verificationLines({ contents }: Medium, { files, whole }: Verification): string[] {
   // A list has no checksum of itself.
   const all = contents.files.filter(({ path }) => !files.lists.includes(path)).length;
   const verified = [...files.ofFiles.keys()].filter((path) => !files.lists.includes(path)).length;
   const by = files.lists.map((list) => `/${list}`).join(' and ');
   return [
-    ...(whole ? ['The medium as a whole is as the MD5 sum that was put into it says.'] : []),
-    ...(verified > 0 ? [`${verified} of its ${all} files are as ${by} of the medium say.`] : []),
+    ...(whole ? ['The medium as a whole matches the MD5 sum in it.'] : []),
+    ...(verified > 0 ? [`${verified} of its ${all} files match ${by} of the medium.`] : []),
     ...(!whole && verified === 0
       ? [`None of its ${all} files could be verified: the medium has no checksums of them.`]
       : !whole && verified < all
@@ -80,7 +80,7 @@ function ownSystem(): string | undefined {
       ?.slice(name.length + 1)
       .replaceAll('"', '') ?? '';
   const base = bases[value('ID')];
-  // Debian tells its point release elsewhere.
+  // Debian has its point release elsewhere.
   const version = base === 'debian' ? textOf('/etc/debian_version').trim() : value('VERSION_ID');
   const arch = archNamed(nodeArchs[process.arch] ?? process.arch);
   return base === undefined || arch === undefined || version === '' ? undefined : `${base}${version}-${arch}`;
@@ -121,20 +121,20 @@ export interface MediumMade {
   readonly messages: readonly string[];
 }
 
-/** Copies an install medium and tells what came of it. */
+/** Copies an install medium and reports the outcome. */
 export async function work(job: MediumJob, task: Work): Promise<MediumMade> {
   const file = await openMedium(job);
   try {
     const medium = new Medium(new IsoFile(file.fd, job.named));
     const release = recogniseMedium(medium, job);
     const os = osName(release);
-    const found = told(medium, release);
+    const found = mediumLines(medium, release);
     for (const line of found) task.tell(line);
     if (job.inspects) return { inspected: true, os, release, directories: [], images: [], messages: found };
     const tree = job.path ?? join(job.installdir, os, release.arch);
     checkRelease(tree, os, release.arch);
     const place = discPlace(tree, release.disc);
-    const messages = await tellingDisk(place, () => copy(job, task, medium, release, place));
+    const messages = await explainingDisk(place, () => copy(job, task, medium, release, place));
     const directories = directoriesOf(tree);
     const { installdir } = job;
     const images = job.makesImages ? imagesFor({ release, os, installdir, directories, own: ownSystem() }) : [];
@@ -169,13 +169,13 @@ function checkRelease(tree: string, os: string, arch: string): void {
 }
 
 /** A disk that is full or fails is no fault of ours. */
-async function tellingDisk<T>(place: string, copying: () => Promise<T>): Promise<T> {
+async function explainingDisk<T>(place: string, copying: () => Promise<T>): Promise<T> {
   try {
     return await copying();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (error instanceof Fault || code === undefined || !/^E[A-Z]+$/.test(code)) throw error;
-    const reason = code === 'ENOSPC' || code === 'EDQUOT' ? 'there is no room left on the disk' : message;
+    const reason = code === 'ENOSPC' || code === 'EDQUOT' ? 'there is no space left on the disk' : message;
     throw new Fault('unavailable', `${place} could not be made: ${reason}. Nothing was changed; try again.`, {
       cause: error,
     });
@@ -198,7 +198,7 @@ async function copy(job: MediumJob, task: Work, medium: Medium, release: Release
     return [line];
   }
   if (present.kind === 'tree' && !job.overwrites)
-    throw new Fault('invalid', `${place} exists already and -w forbids to change it.`);
+    throw new Fault('invalid', `${place} exists already, and -w forbids changing it.`);
   checkImagePlaces(place, job.imagePlaces);
   const verification: Verification = {
     files: mediumChecksums(medium),
@@ -215,7 +215,7 @@ async function copy(job: MediumJob, task: Work, medium: Medium, release: Release
   await syncFileSystem(made);
   task.signal.throwIfAborted();
   putInPlace(made, place, present);
-  const lines = [`Copied to ${place}.`, ...toldVerification(medium, verification)];
+  const lines = [`Copied to ${place}.`, ...verificationLines(medium, verification)];
   for (const line of lines) task.tell(line);
   return lines;
 }

@@ -2,32 +2,32 @@ import '../../core/source-lines.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { type CopyNote, type CopyOrder, type CopyPlaces, type CopyRequest, FileCopier } from './file-copier.ts';
 
-/** Bytes after which progress is told. */
+/** Bytes after which progress is reported. */
 const progressStep = 8 * 1_048_576;
-let untold = 0;
+let unreported = 0;
 
 const copier = new FileCopier(workerData as CopyPlaces, {
   wrote(bytes) {
-    untold += bytes;
-    if (untold >= progressStep) tellProgress();
+    unreported += bytes;
+    if (unreported >= progressStep) reportProgress();
   },
 });
 
-const tell = (note: CopyNote): void => parentPort!.postMessage(note);
+const report = (note: CopyNote): void => parentPort!.postMessage(note);
 
-function tellProgress(): void {
-  tell({ kind: 'progress', bytes: untold });
-  untold = 0;
+function reportProgress(): void {
+  report({ kind: 'progress', bytes: unreported });
+  unreported = 0;
 }
 
 async function fulfil(request: CopyRequest): Promise<void> {
   try {
     const outcome = await copier.fulfil(request);
-    tellProgress();
-    tell(outcome);
+    reportProgress();
+    report(outcome);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
-    tell({ kind: 'failed', code, message });
+    report({ kind: 'failed', code, message });
   }
 }
 
@@ -35,4 +35,4 @@ parentPort!.on('message', (order: CopyOrder) => {
   if (order.kind === 'end') parentPort!.close();
   else void fulfil(order);
 });
-tell({ kind: 'ready' });
+report({ kind: 'ready' });

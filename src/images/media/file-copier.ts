@@ -36,7 +36,7 @@ export interface CopyPlaces {
   readonly stop: Int32Array<SharedArrayBuffer>;
 }
 
-/** What a thread is told. */
+/** What a thread gets. */
 export type CopyOrder = CopyRequest | { readonly kind: 'end' };
 
 /** What a thread says. */
@@ -83,7 +83,7 @@ const bufferSize = 65_536;
 class Stopped extends Error {}
 
 interface Pace {
-  /** Told of the bytes that were read, before more are; a promise halts the work. */
+  /** Gets the number of bytes that were read, before more are; a promise halts the work. */
   pause?(bytes: number): Promise<void> | undefined;
   wrote(bytes: number): void;
 }

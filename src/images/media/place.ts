@@ -7,7 +7,7 @@ import { syncDirectory } from '../../core/files.ts';
 import { placeKey } from './iso/scan.ts';
 import type { Medium } from './medium.ts';
 
-/** Lies in every tree that was made from a medium, and tells which media are in it. */
+/** Lies in every tree that was made from a medium, and says which media are in it. */
 export const markerName = '.muster-medium.json';
 
 interface TreeMarker {
@@ -21,7 +21,7 @@ const smallFile = 64 * 1_024;
 const mostRead = 32 * 1_048_576;
 
 /**
- * What tells a medium from others without reading all of it: when it was made, every file's name, size, place and time, and the
+ * What distinguishes a medium from others without reading all of it: when it was made, every file's name, size, place and time, and the
  * content of small files, among which are indexes and lists of checksums.
  */
 export function fingerprintOf({ iso, contents }: Medium): string {
@@ -101,7 +101,7 @@ export function presentAt(place: string): Present {
   if (marker || discs.length === names.length) return { kind: 'tree', marker, discs: discs.map(readMarker) };
   throw new Fault(
     'invalid',
-    `${place} exists and was not made by copycds of this service, so it is left alone: move it away, or give another path with -p.`,
+    `${place} exists and was not made by copycds of this service, so it was not changed: move it away, or give another path with -p.`,
   );
 }
 

@@ -168,7 +168,7 @@ function byMedia(line: string): Found | undefined {
   return version === undefined || leapRest === undefined ? undefined : complete('leap', version, leapRest);
 }
 
-/** Where the name of the medium does not tell the release, its product does. */
+/** Where the name of the medium does not say the release, its product does. */
 function byProduct(medium: Medium, lines: readonly string[], disc: number): Found | undefined {
   const line = medium.marker(`media.${disc}/products`)?.split('\n', 1)[0]?.trim() ?? '';
   const [, name, version] = product.exec(line) ?? [];
@@ -235,7 +235,7 @@ export function recogniseMedium(medium: Medium, { name, arch }: Said): Release {
   if (actualArch === undefined)
     throw new Fault(
       'invalid',
-      `${medium.iso.name} does not tell its architecture: give -a, one of ${knownArchs.join(', ')}.`,
+      `${medium.iso.name} does not name its architecture: give -a, one of ${knownArchs.join(', ')}.`,
     );
   return { family: base.family, base: base.base, version: base.version, arch: actualArch, disc: seen?.disc ?? 1 };
 }
@@ -281,7 +281,7 @@ function unknownMedium(medium: Medium): Fault {
   const { names, label } = medium.contents.volume;
   const short =
     names.kind === 'plain'
-      ? ' It has neither Rock Ridge nor Joliet names, so its files are not called as they should be.'
+      ? ' It has neither Rock Ridge nor Joliet names, so its files do not have the names that they should have.'
       : '';
   return new Fault('invalid', [
     `${medium.iso.name} (volume "${label.replaceAll(/[^\w .-]/g, '?')}") is not a known install medium.${short}`,

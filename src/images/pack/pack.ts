@@ -8,7 +8,7 @@ import { inQuotes } from '../../core/shell-words.ts';
 import type { Work } from '../../work/index.ts';
 import { hashFile } from '../build/fingerprint.ts';
 import { findKernel } from '../build/kernel.ts';
-import { actNow, entryOf, epochOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
+import { actNow, entryOf, epochOf, type ImageJob, stagingFor, explainingDisk } from '../image-job.ts';
 import { type Manifest, type Pack, packsName, type Part, readManifestOf } from '../manifest.ts';
 import { changeableView, privateTree } from '../tree/private-tree.ts';
 import { installedIn } from '../tree/installed.ts';
@@ -132,7 +132,7 @@ async function nameImage(tree: string, image: string, when: string, time: number
 
 /** Packs an image's tree for nodes. The tree itself stays as it is. */
 export const work = (job: PackJob, task: Work): Promise<Pack> =>
-  tellingDisk(`The image ${job.image} cannot be packed`, job.directory, () => pack(job, task));
+  explainingDisk(`The image ${job.image} cannot be packed`, job.directory, () => pack(job, task));
 
 async function pack(job: PackJob, task: Work): Promise<Pack> {
   const { image, directory } = job;

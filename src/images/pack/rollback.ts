@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Work } from '../../work/index.ts';
-import { type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
+import { type ImageJob, stagingFor, explainingDisk } from '../image-job.ts';
 import { type Pack, readManifestOf } from '../manifest.ts';
 import { hashFile } from '../build/fingerprint.ts';
 import { packDirectory, usePack } from './kept-packs.ts';
@@ -13,7 +13,7 @@ export interface RollbackJob extends ImageJob {
 
 /** Puts an older pack of an image back in use. */
 export const work = (job: RollbackJob, task: Work): Promise<Pack> =>
-  tellingDisk(`The image ${job.image} cannot be put back`, job.directory, async () => {
+  explainingDisk(`The image ${job.image} cannot be rolled back`, job.directory, async () => {
     const { image, directory } = job;
     const manifest = await readManifestOf(image, directory);
     const packs = manifest?.packs ?? [];

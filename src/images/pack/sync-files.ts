@@ -16,7 +16,7 @@ import { inTree, keepingTime, makeDirectoryInTree, readInTree, writeInTree } fro
 /** No node is called so: lines for some nodes only are left to the nodes. */
 const everyNode = '';
 
-/** Puts the files of synclists into a tree. What is told of it. */
+/** Puts the files of synclists into a tree. Returns what is reported of it. */
 export async function syncInto(tree: string, lists: readonly FoundList[], time: number): Promise<string[]> {
   const local = new LocalFiles();
   try {
@@ -32,9 +32,9 @@ export async function syncInto(tree: string, lists: readonly FoundList[], time: 
     return [
       ...plan.notes,
       ...(forSome.length > 0
-        ? [`${forSome.length} lines of the synclists are for some nodes only and left to them.`]
+        ? [`${forSome.length} lines of the synclists are for some nodes only and are left out of the image.`]
         : []),
-      ...(scripts > 0 ? ['The scripts of the synclists are run on nodes, not in the image.'] : []),
+      ...(scripts > 0 ? ['The scripts of the synclists run on nodes, not in the image.'] : []),
     ];
   } finally {
     await local.close();
@@ -56,7 +56,7 @@ async function put(tree: string, path: string, item: CargoItem): Promise<void> {
   const { mode, uid, gid, modified: time } = item;
   if (item.kind === 'directory') return makeDirectoryInTree(tree, path, { mode, uid, gid, time });
   if (isDirectory(tree, path))
-    throw new Fault('invalid', `${path} is a directory in the image and has to be a ${item.kind}.`);
+    throw new Fault('invalid', `${path} is a directory in the image and must be a ${item.kind}.`);
   if (item.kind === 'file') return writeInTree(tree, path, await contentOf(item.from), { mode, uid, gid, time });
   await makeDirectoryInTree(tree, dirname(path), { mode: 0o755, time });
   const place = inTree(tree, path, { follow: false });

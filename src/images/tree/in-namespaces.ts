@@ -154,7 +154,7 @@ export async function inUserNamespace(
   return started(task, 'sh', args, options, words[0]!);
 }
 
-/** Whether such namespaces can be made here; only trying tells. */
+/** Whether such namespaces can be made here; only trying shows. */
 export async function hasUserNamespaces(task: Work, scratch: string): Promise<boolean> {
   const tried = await orFault(inUserNamespace(task, scratch, ['true'], { output: () => undefined }));
   return !('sentences' in tried);

@@ -81,7 +81,7 @@ export function placeForTree(directory: string): string {
  * The tree in an image's directory; undefined if there is none. One that every user of this machine can reach, as an older muster or an
  * administrator left it, is moved to where only root can.
  */
-export async function privateTree(directory: string, tell: (line: string) => void): Promise<string | undefined> {
+export async function privateTree(directory: string, say: (line: string) => void): Promise<string | undefined> {
   checkStillReal(directory);
   checkSafeDirectory(directory);
   const named = join(directory, treeName);
@@ -95,7 +95,7 @@ export async function privateTree(directory: string, tell: (line: string) => voi
   if (!entry.isDirectory())
     throw new Fault('invalid', `${named} is neither a directory nor muster's own link to ${target}; move it away.`);
   await moveIn(directory, named, inside);
-  tell(`${named} lies in ${join(directory, privateName)} now, which only root can enter; its name is a link to it.`);
+  say(`${named} lies in ${join(directory, privateName)} now, which only root can enter; its name is a link to it.`);
   return inside;
 }
 

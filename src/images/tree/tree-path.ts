@@ -104,4 +104,7 @@ export function readWhole(file: string): Buffer | undefined {
 }
 
 export const tooLarge = (file: string): Fault =>
-  new Fault('invalid', `${basename(file)} in the image has more than ${largestRead} bytes, which no such file has.`);
+  new Fault(
+    'invalid',
+    `${basename(file)} in the image has more than ${largestRead} bytes, more than such a file may have.`,
+  );

@@ -205,7 +205,7 @@ export class SupervisedProcess implements Daemon {
     const said = this.#lastWords();
     throw new Fault('unavailable', [
       `${name} does not run.`,
-      said === '' ? `It has said nothing; see ${this.#logFile}.` : `It said last (${this.#logFile}): ${said}`,
+      said === '' ? `It has printed nothing; see ${this.#logFile}.` : `It said last (${this.#logFile}): ${said}`,
     ]);
   }
 
@@ -233,7 +233,7 @@ export class SupervisedProcess implements Daemon {
     }
   }
 
-  /** A process that we have not started ourselves tells nobody when it ends, so it is looked at. */
+  /** A process that we have not started ourselves notifies nobody when it ends, so it is looked at. */
   #watch(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#look(), lookEvery);

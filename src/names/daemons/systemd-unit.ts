@@ -41,7 +41,7 @@ export class SystemdUnit implements Daemon {
     return this.#turns.take(async () => {
       if (!(await this.isRunning())) return this.#start();
       // Not the unit's own way: named's asks rndc, which a former configuration may not let in.
-      await this.#tell('kill', '--signal=HUP');
+      await this.#systemctl('kill', '--signal=HUP');
       await this.#untilReady();
     });
   }
@@ -50,7 +50,7 @@ export class SystemdUnit implements Daemon {
     return this.#turns.take(async () => {
       await this.close();
       await this.#atBoot('disable');
-      await this.#tell('stop');
+      await this.#systemctl('stop');
     });
   }
 
@@ -78,7 +78,7 @@ export class SystemdUnit implements Daemon {
   async #begin(verb: 'start' | 'restart'): Promise<void> {
     // It may have failed too often to be started again; that was another configuration.
     await run('systemctl', 'reset-failed', this.#spec.unit);
-    await this.#tell(verb);
+    await this.#systemctl(verb);
     await this.#untilReady();
   }
 
@@ -113,7 +113,7 @@ export class SystemdUnit implements Daemon {
     return !(await run('systemctl', 'is-failed', '--quiet', this.#spec.unit)).failed;
   }
 
-  async #tell(...command: readonly string[]): Promise<void> {
+  async #systemctl(...command: readonly string[]): Promise<void> {
     const { unit } = this.#spec;
     const { failed, output } = await run('systemctl', ...command, unit);
     if (!failed) return;

@@ -7,7 +7,7 @@ const longestLease = 3_600;
 /**
  * Firmware and boot loaders in IPv4, by the architecture they name. They need their address for a short while only, and by its time
  * muster knows a boot from what a running system asks. Users of such a system can send what they like to a DHCP server, but not from
- * the address 0.0.0.0, which firmware has. Behind a relay the two cannot be told apart, so a relay is believed for its own network only.
+ * the address 0.0.0.0, which firmware has. Behind a relay the two look the same, so a relay is believed for its own network only.
  */
 export function firmwareClass(relayed: readonly Prefix[], leaseTime: number) {
   const sources = ['pkt.src == 0.0.0.0', ...(relayed.length > 0 ? [`(${relayTest(relayed)})`] : [])];
@@ -124,7 +124,7 @@ const loaderTest = ({ by }: BootFile): string =>
   by === undefined ? '' : `${by === 'grub' ? '' : 'not '}member('${grubClass}') and `;
 
 /**
- * What a machine that boots from the network is told to load, by the architecture it names. All but iPXE itself get iPXE, or the signed
+ * What a machine that boots from the network is to load, by the architecture it names. All but iPXE itself get iPXE, or the signed
  * shim, which loads the signed GRUB that lies beside it. What a node then does is decided by a script that the loader fetches under the
  * MAC address. Paths are below the root of the TFTP and of the HTTP server.
  */

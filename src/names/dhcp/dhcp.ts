@@ -21,7 +21,7 @@ export interface DhcpParts extends KeeperParts {
 }
 
 /**
- * Nobody can tell that Kea was started anew: its process may be a child of systemd or of an earlier muster, and Kea itself closes
+ * Nobody reports that Kea was started anew: its process may be a child of systemd or of an earlier muster, and Kea itself closes
  * a connection to its control socket after each answer and when it is idle. So it is asked.
  */
 const processCheckInterval = 2_000;
@@ -118,7 +118,7 @@ export class Dhcp {
     return (await Promise.all(served.map((server) => leasesOf(server, now)))).flat();
   }
 
-  /** When machines with these MAC addresses were given an IPv4 address; undefined: that cannot be told here. */
+  /** When machines with these MAC addresses were given an IPv4 address; undefined: that is not known here. */
   async answered(macs: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly Date[]> | undefined> {
     await this.#loaded;
     return this.#server4.base && leaseTimes(this.#server4.files.leaseFile, macs);
@@ -154,7 +154,7 @@ export class Dhcp {
     if (!/^[1-9]\d{0,4}$/.test(httpPort) || Number(httpPort) > 65_535)
       throw new Fault('invalid', `Site attribute httpport: "${httpPort}" is not a port.`);
     if (bootScript.length + 'ddd.ddd.ddd.ddd:ddddd'.length > longestBootFile)
-      throw new Fault('invalid', `Setting dhcp.bootScript: DHCP has room for ${longestBootFile} characters only.`);
+      throw new Fault('invalid', `Setting dhcp.bootScript: DHCP can send at most ${longestBootFile} characters.`);
     return {
       socket,
       leaseFile,
@@ -192,7 +192,7 @@ export class Dhcp {
     return messages;
   }
 
-  /** Kea is told when rows have changed by other ways, and when it has been started anew. Returns what ends that. */
+  /** Kea gets what is missing when rows have changed by other ways, and when it has been started anew. Returns what ends that. */
   #watch(): () => void {
     const { store, database } = this.#parts;
     let rows = store.current.rows(reservationTable);
@@ -229,7 +229,7 @@ export class Dhcp {
     const { servers, log } = this.#parts;
     for (const { name } of servers.filter(({ isOutdated }) => isOutdated))
       log.info(
-        `${name} was configured by an older muster; it now gets today's rules that tell firmware from running systems`,
+        `${name} was configured by an older muster; it now gets the current rules that distinguish firmware from running systems`,
       );
     for (const server of servers)
       await server.resume().catch((error: unknown) => log.error({ err: error }, `${server.name} could not be started`));

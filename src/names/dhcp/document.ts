@@ -124,7 +124,7 @@ export function renderBase(
 }
 
 /**
- * Where machines are told what to boot, firmware has a class. It is made of nothing but the rest of the configuration, so that one that
+ * Where machines learn what to boot, firmware has a class. It is made of nothing but the rest of the configuration, so that one that
  * an older muster has written gets the class of today.
  */
 function withFirmwareClass(family: Family, body: KeaBody): KeaBody {
@@ -206,7 +206,7 @@ const options4 = (subnet: Subnet): object[] => [
   ...option('interface-mtu', [subnet.mtu]),
 ];
 
-/** Routers and their MTU are told by router advertisements in IPv6; there is no option for log servers. */
+/** Routers and their MTU come by router advertisements in IPv6; there is no option for log servers. */
 const options6 = (subnet: Subnet): object[] => [
   ...option('dns-servers', subnet.nameServers),
   ...option('domain-search', [subnet.domain]),

@@ -38,7 +38,7 @@ export class HostsDatabase {
       connectionString: url,
       max: 1,
       connectionTimeoutMillis: answerTimeout,
-      // It is kept, for its end tells that the database has ended.
+      // It is kept, for its end shows that the database has ended.
       idleTimeoutMillis: 0,
       allowExitOnIdle: true,
     });

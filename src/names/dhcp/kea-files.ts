@@ -14,7 +14,7 @@ export interface KeaFiles {
   readonly reader: User | undefined;
   /** Where Kea keeps what else it has to remember, such as its identifier; undefined: where it is used to. */
   readonly directory: string | undefined;
-  /** Kea wants to be told where else it may write. */
+  /** Kea must know where else it may write. */
   readonly environment: Readonly<Record<string, string>>;
 }
 

@@ -188,7 +188,7 @@ export class KeaServer {
 
   /**
    * Kea hears nobody while it reads a configuration, and reads it from its file in less than half the time that it takes from its socket.
-   * Where the file cannot be written Kea serves the new state all the same, and `keep` tells. Tells whether the file has it.
+   * Where the file cannot be written Kea serves the new state all the same, and `keep` says so. Returns whether the file has it.
    */
   async #set(text: string): Promise<boolean> {
     const before = this.#written;

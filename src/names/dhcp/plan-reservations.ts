@@ -19,7 +19,7 @@ const hostsTable = tableNamed('hosts');
 const noderesTable = tableNamed('noderes');
 
 /** A MAC address of a node and the name whose address it gets. */
-interface Wish {
+interface Wanted {
   readonly node: string;
   readonly mac: string;
   readonly host: string;
@@ -43,20 +43,20 @@ export async function planReservations(
   const own = new Set(machine.addresses().map(({ ip }) => ipText(ip)));
   const reader = effectiveReader(snapshot);
   const byNode = new Map<string, Reservation[]>(nodes.map((node) => [node, []]));
-  const { wishes, messages } = await allWishes(reader, nodes);
-  const looked = await lookUp(wishes, resolve);
+  const { wanted, messages } = await allWanted(reader, nodes);
+  const looked = await lookUp(wanted, resolve);
   const bootServer = bootServers(reader, resolve);
   // Whether any row could name one, or a loader.
   const someServers = reader.tablesInUse.includes(noderesTable);
-  for (const [i, wish] of wishes.entries()) {
+  for (const [i, each] of wanted.entries()) {
     if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
-    const { node, mac, host } = wish;
+    const { node, mac, host } = each;
     const list = byNode.get(node)!;
     if (host === noAddress) {
       list.push({ node, mac, ip: undefined, address: '', hostname: node, nextServer: undefined, loader: undefined });
       continue;
     }
-    const ip = wish.ip ?? looked.get(host);
+    const ip = each.ip ?? looked.get(host);
     if (!ip) {
       messages.push(`Ignoring ${host} of node ${node}, it can not be resolved.`);
       continue;
@@ -67,9 +67,9 @@ export async function planReservations(
       messages.push(`Ignoring ${host} of node ${node}: no network that DHCP serves has its address ${address}.`);
       continue;
     }
-    checkAddress(wish, ip, address, subnet, own);
+    checkAddress(each, ip, address, subnet, own);
     const twin = list.find((other) => other.mac === mac && other.ip && subnetOf(subnets, other.ip) === subnet);
-    if (twin) throw fault(wish, 'mac.mac', `${mac} would have two addresses in network ${subnet.network}`);
+    if (twin) throw fault(each, 'mac.mac', `${mac} would have two addresses in network ${subnet.network}`);
     const nextServer = ip.family === 4 && someServers ? await bootServer(node) : undefined;
     const loader = someServers && usesGrub(reader, node) ? 'grub' : undefined;
     list.push({ node, mac, ip, address, hostname: host, nextServer, loader });
@@ -77,25 +77,25 @@ export async function planReservations(
   return { byNode, messages };
 }
 
-async function allWishes(
+async function allWanted(
   reader: EffectiveReader,
   nodes: readonly string[],
-): Promise<{ readonly wishes: readonly Wish[]; readonly messages: string[] }> {
-  const wishes: Wish[] = [];
+): Promise<{ readonly wanted: readonly Wanted[]; readonly messages: string[] }> {
+  const wanted: Wanted[] = [];
   const messages: string[] = [];
   for (const [i, node] of nodes.entries()) {
     if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
     const text = reader.row(macTable, node)?.['mac'];
     if (!text) messages.push(`Unable to find mac address for ${node}`);
-    else for (const part of text.split('|')) wishes.push(...wishesOf(reader, node, part));
+    else for (const part of text.split('|')) wanted.push(...wantedOf(reader, node, part));
   }
-  return { wishes, messages };
+  return { wanted, messages };
 }
 
-const fault = ({ node }: Pick<Wish, 'node'>, attribute: string, what: string): Fault =>
+const fault = ({ node }: Pick<Wanted, 'node'>, attribute: string, what: string): Fault =>
   new Fault('invalid', `Node ${node}, ${attribute}: ${what}.`);
 
-function wishesOf(reader: EffectiveReader, node: string, part: string): Wish[] {
+function wantedOf(reader: EffectiveReader, node: string, part: string): Wanted[] {
   const mark = part.indexOf('!');
   const macText = (mark < 0 ? part : part.slice(0, mark)).trim();
   const mac = normalMac(macText);
@@ -130,8 +130,8 @@ function namedAddresses(
 }
 
 /** The addresses of all hosts that no definition gives one. */
-async function lookUp(wishes: readonly Wish[], resolve: Resolve): Promise<Map<string, Ip>> {
-  const names = new Set(wishes.filter(({ ip, host }) => !ip && host !== noAddress).map(({ host }) => host));
+async function lookUp(wanted: readonly Wanted[], resolve: Resolve): Promise<Map<string, Ip>> {
+  const names = new Set(wanted.filter(({ ip, host }) => !ip && host !== noAddress).map(({ host }) => host));
   const found = new Map<string, Ip>();
   await Promise.all(
     [...names].map(async (name) => {
@@ -143,19 +143,19 @@ async function lookUp(wishes: readonly Wish[], resolve: Resolve): Promise<Map<st
   return found;
 }
 
-function checkAddress(wish: Wish, ip: Ip, address: string, subnet: ServedSubnet, own: ReadonlySet<string>): void {
+function checkAddress(wanted: Wanted, ip: Ip, address: string, subnet: ServedSubnet, own: ReadonlySet<string>): void {
   const { network, prefix, ranges, gateway } = subnet;
   const whose = own.has(address)
     ? 'an address of this management node'
     : address === gateway && `the gateway of network ${network}`;
-  if (whose) throw fault(wish, wish.attribute, `${address} is ${whose}; give the node another address`);
+  if (whose) throw fault(wanted, wanted.attribute, `${address} is ${whose}; give the node another address`);
   const range = ranges.find((each) => isWithin(each, ip));
   if (range) {
     const what = `the address ${address} lies in the dynamic range ${rangeText(range)} of network ${network}`;
-    throw fault(wish, wish.attribute, `${what}, where any machine may get it; give the node another address`);
+    throw fault(wanted, wanted.attribute, `${what}, where any machine may get it; give the node another address`);
   }
   if (isNetworkEnd(prefix, ip))
-    throw fault(wish, wish.attribute, `${address} is the first or last address of network ${network}`);
+    throw fault(wanted, wanted.attribute, `${address} is the first or last address of network ${network}`);
 }
 
 const usesGrub = (reader: EffectiveReader, node: string): boolean =>

@@ -218,17 +218,17 @@ export class ReservationKeeper {
     return true;
   }
 
-  /** Kea may have what the table has not; the next look tells it what the table has. */
+  /** Kea may have what the table has not; the next look gives it what the table has. */
   #notStored(changes: readonly Change[], error: unknown): void {
     this.#sent.clear();
     for (const { reject } of changes) reject(error);
   }
 
-  /** What Kea cannot be told now it is told later; what it refuses is taken back, and is nobody else's fault. */
+  /** What Kea cannot get now it gets later; what it refuses is taken back, and is nobody else's fault. */
   async #notGiven(changes: readonly Change[], before: ReservationSet, error: unknown): Promise<void> {
     this.#sent.clear();
     if (error instanceof KeaAway || error instanceof DatabaseAway) {
-      const reason = away(error, 'What was asked for is noted, and done as soon as it is back.');
+      const reason = away(error, 'The request is noted and will be done as soon as the server is back.');
       for (const { reject } of changes) reject(reason);
       return;
     }
@@ -310,7 +310,7 @@ export class ReservationKeeper {
     if (removed.length + added.length === 0) this.#note(server, pid, snapshot);
   }
 
-  /** Tells Kea what it was not told: it has been started anew, or rows have changed by other ways. In a turn of the caller. */
+  /** Gives Kea what it did not get: it has been started anew, or rows have changed by other ways. In a turn of the caller. */
   async catchUp(): Promise<void> {
     const { servers, store, database } = this.#parts;
     const snapshot = store.current;
@@ -348,7 +348,7 @@ export class ReservationKeeper {
     if (!database || this.subnets.length === 0) return false;
     const trouble = await database.trouble();
     if (trouble && !this.#isAway)
-      log.error({ err: trouble }, 'Kea is given a copy of its host table until that is back');
+      log.error({ err: trouble }, 'Kea uses a copy of its host table until the database is back');
     if (!trouble && this.#isAway) log.info("Kea's host table is back");
     this.#isAway = trouble !== undefined;
     return this.#isAway;
@@ -359,7 +359,7 @@ export const away = (error: Error, what: string): Fault =>
   new Fault(
     'unavailable',
     error instanceof KeaAway
-      ? [`The DHCP server Kea is away: ${error.message}.`, what, 'POST /services/dhcp starts it.']
+      ? [`The DHCP server Kea cannot be used now: ${error.message}.`, what, 'POST /services/dhcp starts it.']
       : [error.message, what],
     { cause: error },
   );

@@ -79,7 +79,7 @@ function hash(text: string): number {
   return (value % (highest - 1)) + 1;
 }
 
-/** Which network interfaces DHCP serves: undefined for all; the value says whether machines on it are told what to boot. */
+/** Which network interfaces DHCP serves: undefined for all; the value says whether machines on it learn what to boot. */
 type ServedNics = ReadonlyMap<string, { readonly boot: boolean }> | undefined;
 
 /** The name of this server among the groups of site.dhcpinterfaces. */
@@ -118,7 +118,7 @@ export interface Subnet {
   readonly logServers: readonly string[];
   readonly domain: string | undefined;
   readonly mtu: number | undefined;
-  /** Where boot files come from; undefined: machines are told nothing about booting. */
+  /** Where boot files come from; undefined: machines learn nothing about booting. */
   readonly bootServer: string | undefined;
 }
 
@@ -157,7 +157,7 @@ function checkOverlaps(networks: readonly Network[]): void {
       const what = `${network.name} (${prefixText(network.prefix)}) lies in network ${widest.name} (${prefixText(widest.prefix)})`;
       throw new Fault(
         'invalid',
-        `Network ${what}: DHCP cannot tell which of them a machine is in. Remove one of them.`,
+        `Network ${what}: DHCP cannot know which of them a machine is in. Remove one of them.`,
       );
     }
     widest = network;

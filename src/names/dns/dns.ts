@@ -22,7 +22,7 @@ import {
   ExternalServer,
   externalServers,
   isExternal,
-  type Wish,
+  type Wanted,
 } from './external-server.ts';
 import { type DnsSettings, layoutOf } from './layout.ts';
 import { LocalServer } from './local-server.ts';
@@ -49,7 +49,7 @@ function predecessorsOf(
       for (const { owner } of ledger.named(name)) {
         if (owner === '' || owners.has(owner) || found.has(owner) || reader.nodeRow(owner)) continue;
         found.set(owner, nothing);
-        warnings.add(`Node ${owner} is defined no more: what it had in DNS is removed.`);
+        warnings.add(`Node ${owner} is no longer defined: its records are removed from DNS.`);
       }
     }
   }
@@ -123,8 +123,8 @@ export class Dns {
     for (const node of owners.keys()) if (refused.has(node)) owners.delete(node);
     const isClaimed = aliasClaims(snapshot);
     const predecessors = predecessorsOf(snapshot, this.#ledgerFor(snapshot), owners, warnings);
-    const wish = { owners: new Map([...owners, ...predecessors]), isClaimed, refused };
-    await this.#update(snapshot, zones, wish, warnings);
+    const wanted = { owners: new Map([...owners, ...predecessors]), isClaimed, refused };
+    await this.#update(snapshot, zones, wanted, warnings);
     refused.tell();
     return warnings.list();
   }
@@ -162,17 +162,17 @@ export class Dns {
     return (isExternal(snapshot) ? this.#externalServer(snapshot) : this.#localServer()).ledger;
   }
 
-  async #update(snapshot: Snapshot, zones: Zones, wish: Wish, warnings: Warnings): Promise<void> {
+  async #update(snapshot: Snapshot, zones: Zones, wanted: Wanted, warnings: Warnings): Promise<void> {
     const external = isExternal(snapshot) ? this.#externalServer(snapshot) : undefined;
     const found = external
-      ? await external.updater.submit(await externalChange(external, zones, wish, warnings))
-      : await this.#updateLocal(zones, wish);
+      ? await external.updater.submit(await externalChange(external, zones, wanted, warnings))
+      : await this.#updateLocal(zones, wanted);
     for (const warning of found) warnings.add(warning);
   }
 
-  #updateLocal(zones: Zones, wish: Wish): Promise<readonly string[]> {
+  #updateLocal(zones: Zones, wanted: Wanted): Promise<readonly string[]> {
     const local = this.#localServer();
-    return local.updater().submit({ ...wish, server: serverName(zones.domain), zoneOf: local.zoneFinder(zones) });
+    return local.updater().submit({ ...wanted, server: serverName(zones.domain), zoneOf: local.zoneFinder(zones) });
   }
 
   #localServer(): LocalServer {

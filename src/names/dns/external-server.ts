@@ -83,7 +83,7 @@ interface ZoneFound {
   readonly zone?: string;
   /** The server has it and does not let us change it. */
   readonly refusal?: Fault;
-  /** The server could not load it, or does not have it and found nobody to ask: it cannot be told which. */
+  /** The server could not load it, or does not have it and found nobody to ask: nobody knows which. */
   readonly failure?: Fault;
 }
 
@@ -107,16 +107,18 @@ export class ExternalServer {
   }
 
   /** The zones the server has for ours: its zone may be a larger one. */
-  async zonesFor(wanted: ReadonlyMap<string, Need>, warn: (text: string) => void): Promise<Map<string, string>> {
+  async zonesFor(needs: ReadonlyMap<string, Need>, warn: (text: string) => void): Promise<Map<string, string>> {
     const zones = new Map<string, string>();
-    for (const [name, need] of wanted) {
+    for (const [name, need] of needs) {
       const { zone, refusal, failure } = await this.#zoneFor(name);
       const fault = refusal ?? failure;
       if (zone !== undefined) zones.set(name, zone);
       else if (fault && need.isNoted) throw fault;
-      else if (!need.isWished) continue;
+      else if (!need.isWanted) continue;
       else if (name.endsWith('.arpa'))
-        warn(`The name server ${this.#label} has no zone ${name} that we may change; names of addresses are left out.`);
+        warn(
+          `The name server ${this.#label} has no zone ${name} that we may change; records of addresses (PTR) are left out.`,
+        );
       else
         throw (
           refusal ??
@@ -137,7 +139,7 @@ export class ExternalServer {
       await this.#client.meets(zone, zone, 'no-alias');
     } catch (error) {
       if (!(error instanceof DnsFault)) throw error;
-      // A cache has told of a zone that is elsewhere.
+      // A cache has named a zone that is elsewhere.
       if (error.code === rcode.notauth) return {};
       const fault = serverFault(this.#label, zone ? inZone(error, zone) : error);
       if (error.code === rcode.refused) return { refusal: fault };
@@ -153,11 +155,11 @@ export class ExternalServer {
   }
 }
 
-export type Wish = Omit<Change, 'zoneOf'>;
+export type Wanted = Omit<Change, 'zoneOf'>;
 
-/** What a zone is needed for: records that are wished for, and records that were added. Others only may be there. */
+/** What a zone is needed for: records that are wanted, and records that were added. Others only may be there. */
 interface Need {
-  isWished: boolean;
+  isWanted: boolean;
   isNoted: boolean;
 }
 
@@ -165,7 +167,7 @@ interface Need {
 export async function externalChange(
   server: ExternalServer,
   { names }: Zones,
-  wish: Wish,
+  wanted: Wanted,
   warnings: Warnings,
 ): Promise<Change> {
   const above = (name: string): string => name.slice(name.indexOf('.') + 1);
@@ -174,24 +176,24 @@ export async function externalChange(
     const zone = zoneOf(names, name);
     return zone === undefined || isOfAddress(zone) ? above(name) : zone;
   };
-  const wanted = new Map<string, Need>();
+  const needs = new Map<string, Need>();
   const needFor = (name: string): Need => {
     const zone = ownZone(name);
-    let need = wanted.get(zone);
-    if (!need) wanted.set(zone, (need = { isWished: false, isNoted: false }));
+    let need = needs.get(zone);
+    if (!need) needs.set(zone, (need = { isWanted: false, isNoted: false }));
     return need;
   };
-  for (const [owner, records] of wish.owners) {
-    for (const { name } of records.values()) needFor(name).isWished = true;
+  for (const [owner, records] of wanted.owners) {
+    for (const { name } of records.values()) needFor(name).isWanted = true;
     for (const { name } of server.ledger.of(owner).values()) needFor(name).isNoted = true;
-    for (const { name } of wish.doubtful?.get(owner)?.values() ?? []) needFor(name);
+    for (const { name } of wanted.doubtful?.get(owner)?.values() ?? []) needFor(name);
   }
-  const zones = await server.zonesFor(wanted, warnings.add);
+  const zones = await server.zonesFor(needs, warnings.add);
   const has = ({ name }: DnsRecord): boolean => zones.has(ownZone(name));
-  const isWhole = [...wanted.keys()].every((zone) => zones.has(zone));
+  const isWhole = [...needs.keys()].every((zone) => zones.has(zone));
   // What goes nowhere must not be noted as ours.
   const owners = isWhole
-    ? wish.owners
-    : new Map([...wish.owners].map(([owner, records]) => [owner, keyed([...records.values()].filter(has))]));
-  return { ...wish, owners, zoneOf: (name) => zones.get(ownZone(name)) };
+    ? wanted.owners
+    : new Map([...wanted.owners].map(([owner, records]) => [owner, keyed([...records.values()].filter(has))]));
+  return { ...wanted, owners, zoneOf: (name) => zones.get(ownZone(name)) };
 }

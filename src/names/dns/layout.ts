@@ -14,7 +14,7 @@ const UserName = kind('the name of a user of this machine', Type.String({ patter
 export const dnsSettings = Type.Object({
   daemon: setting(
     oneOf('auto', 'systemd', 'process', 'none'),
-    'who runs named; `process` is muster itself, with `none` there is none here',
+    'who runs named; `process` is muster itself, `none` means that there is none on this machine',
     { default: 'auto' },
   ),
   directory: setting(Path, 'where its zones and its key are kept', {
@@ -24,7 +24,7 @@ export const dnsSettings = Type.Object({
   user: setting(UserName, 'user that named runs as; where muster starts it, this needs a directory outside `DIR`', {
     defaultText: "the package's, or muster's own",
   }),
-  listen: setting(ListenAddresses, 'where named serves', {
+  listen: setting(ListenAddresses, 'where named listens', {
     defaultText: 'port 53 on all addresses, or on those of `site.dnsinterfaces`',
   }),
 });

@@ -133,7 +133,7 @@ export function renderConf(
 const privateSpace =
   /\.((?:10|(?:1[6-9]|2\d|3[01])\.172|168\.192|(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.100)\.in-addr\.arpa|d\.f\.ip6\.arpa)$/;
 
-/** The private address spaces of single addresses. BIND says that all others there have no names, unless it is told to ask the forwarders. */
+/** The private address spaces of single addresses. BIND says that all others there have no names, unless it has to ask the forwarders. */
 const privateSpaces = (zones: readonly string[]): string[] => [
   ...new Set(zones.filter(isOfAddress).flatMap((zone) => privateSpace.exec(zone)?.[1] ?? [])),
 ];

@@ -176,7 +176,7 @@ export class Named {
     await this.#daemon?.close();
   }
 
-  /** The serial number a zone has now: as named tells, else as its file and journal say. */
+  /** The serial number a zone has now: as named says, else as its file and journal say. */
   async serialOf(zone: string): Promise<number | undefined> {
     try {
       const soa = await this.#asker.soa(zone);

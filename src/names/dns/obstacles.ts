@@ -80,7 +80,7 @@ interface Found {
 }
 
 export interface Obstacle {
-  /** The records as words; none if the server does not tell. */
+  /** The records as words; none if the server does not say. */
   readonly records: readonly string[];
   /** Nothing goes with an alias; with anything else, only an alias does not. */
   readonly isAlias: boolean;
@@ -103,7 +103,7 @@ export async function lookAt(clients: readonly DnsClient[], refusals: readonly R
       return;
     }
     const isAlias = !(await client.meets(zone, name, 'no-alias'));
-    obstacles.set(name, { records: await client.records(name).catch(nothingTold), isAlias });
+    obstacles.set(name, { records: await client.records(name).catch(nothingSaid), isAlias });
   };
   const looks: Promise<void>[] = [];
   for (const { zone, operations } of refusals) {
@@ -117,8 +117,8 @@ export async function lookAt(clients: readonly DnsClient[], refusals: readonly R
   return { states, obstacles };
 }
 
-/** That something is there is known; a server need not tell what. */
-function nothingTold(error: unknown): string[] {
+/** That something is there is known; a server need not say what. */
+function nothingSaid(error: unknown): string[] {
   if (error instanceof DnsFault && error.failure === 'garbled') return [];
   throw error;
 }
@@ -129,7 +129,7 @@ interface Yielding {
   readonly sentences: readonly string[];
 }
 
-/** The wish without what others have taken: a node stays wholly as it was; of the hosts file only those names are left out. */
+/** What is wanted, without what others have taken: a node stays wholly as it was; of the hosts file only those names are left out. */
 export function yieldTo(
   obstacles: ReadonlyMap<string, Obstacle>,
   wanted: ReadonlyMap<string, Records>,
@@ -149,7 +149,7 @@ export function yieldTo(
     const stopped = stoppedOf(records);
     if (stopped.length === 0) continue;
     for (const { name, type, data } of stopped) {
-      const there = obstacles.get(name)!.records.join(', ') || 'the server does not tell which';
+      const there = obstacles.get(name)!.records.join(', ') || 'the server does not say which';
       const whose = owner === '' ? 'The hosts file' : `Node ${owner}`;
       sentences.push(`${whose}: ${name} cannot get ${type} ${data}: somebody else's records stand there (${there}).`);
     }

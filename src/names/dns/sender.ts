@@ -27,7 +27,7 @@ function remedy({ failure, code }: DnsFault): string {
   const byCode = failure === 'refused' && code !== undefined ? remedies[code] : undefined;
   return (
     byCode ??
-    'Nothing else is lost: repeat the request when the server is well; POST /services/dns sets up the one on this machine.'
+    'Nothing else is lost: repeat the request when the server works again; POST /services/dns sets up the one on this machine.'
   );
 }
 
@@ -50,7 +50,7 @@ export function storageFault(error: unknown): unknown {
   const where = path === undefined ? 'The files of the DNS service' : path;
   return new Fault(
     'unavailable',
-    `${where} cannot be written (${code}); what is served now goes on. Make room or correct the rights, and repeat the request.`,
+    `${where} cannot be written (${code}); what is served now stays. Free some space or correct the permissions, and repeat the request.`,
     { cause: error },
   );
 }

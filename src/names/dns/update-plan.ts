@@ -28,8 +28,8 @@ export interface Plan extends Guarded {
 }
 
 /** What has to be sent for a change. A record that two nodes have stays until the second gives it up. */
-export function planUpdate(ledger: Ledger, wish: Change): Plan {
-  const change = wish.refused ? { ...wish, owners: possible(ledger, wish, wish.refused) } : wish;
+export function planUpdate(ledger: Ledger, wanted: Change): Plan {
+  const change = wanted.refused ? { ...wanted, owners: possible(ledger, wanted, wanted.refused) } : wanted;
   const operations: UpdateOperation[] = [];
   const before = new Map<string, Records>();
   const after = new Map<string, Records>();
@@ -73,7 +73,7 @@ function possible(ledger: Ledger, change: Change, refused: RefusedNodes): Change
   }
 }
 
-/** Tells which records remain: those that the change itself has, and those that others have. */
+/** Returns which records remain: those that the change itself has, and those that others have. */
 function stayingRecords(ledger: Ledger, change: Change): (key: string, record: DnsRecord) => boolean {
   let added: Set<string> | undefined;
   const fromChange = (): Set<string> => {

@@ -112,7 +112,7 @@ export class Updater {
         return { ...each, change, plan, sentences: [...each.sentences, ...sentences] };
       });
     }
-    throw new DnsFault('refused', 'somebody else is changing the same names again and again');
+    throw new DnsFault('refused', 'another client keeps changing the same names');
   }
 
   /** Resolves with the messages that were refused because names are not as they are required to be. */

@@ -95,7 +95,7 @@ const lostTimeout = 10_000;
 /** Milliseconds after which none is begun in any case. */
 const totalTimeout = 60_000;
 
-/** Finds addresses of names in the hosts file and, if told so, the way the operating system does. */
+/** Finds addresses of names in the hosts file and, if asked to, the way the operating system does. */
 export function makeResolve(readLines: () => readonly HostLine[], askSystem: boolean, lookUp: Resolve = ask): Resolve {
   // Most requests are about nodes that have addresses; they do not pay for it.
   let cache: ReadonlyMap<string, Ip> | undefined;

@@ -89,7 +89,7 @@ const isOf = (given: string, service: string): boolean =>
 /** Newer kinds have higher numbers than their forerunners; -1 for a kind that nobody knows. */
 export const rankOf = (kind: Kind): number => announcing.indexOf(kind);
 
-/** A device as it has announced itself; what it did not tell is empty. */
+/** A device as it has announced itself; what it did not say is empty. */
 export interface Device {
   readonly kind: Kind;
   readonly address: string;
@@ -119,7 +119,7 @@ const clean = (text: string): string =>
     .trim()
     .slice(0, longestValue);
 
-/** Chassis and servers tell of their enclosure and of themselves; which of the two names the device depends on its kind. */
+/** Chassis and servers describe their enclosure and themselves; which of the two names the device depends on its kind. */
 const ofEnclosure: ReadonlySet<Kind> = new Set([kinds.mm, kinds.rsa, kinds.imm2, kinds.cmm]);
 
 /** Undefined: a service that is not of the kind we look for. */

@@ -147,7 +147,7 @@ export class NetworkDiscovery {
   }
 }
 
-/** MAC addresses of the IPv4 neighbours that the kernel has talked to. Not every kernel tells. */
+/** MAC addresses of the IPv4 neighbours that the kernel has talked to. Not every kernel lists them. */
 export function neighbours(table = readOptional('/proc/net/arp') ?? ''): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const line of table.split('\n').slice(1)) {

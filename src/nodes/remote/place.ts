@@ -92,7 +92,11 @@ export async function existingDirectories(files: RemoteFiles, placed: readonly P
     const there = await files.stat(path);
     if (there === undefined) missing.add(key);
     else if (kindOf(there) === fileKinds.directory) existing.add(key);
-    else throw new Fault('invalid', `${shown(path)} is no directory there and has to be one; take it away first.`);
+    else
+      throw new Fault(
+        'invalid',
+        `${shown(path)} must be a directory on the node and is not one; remove it there first.`,
+      );
   };
   for (const level of byDepth(placed.filter(({ item }) => item.kind === 'directory'))) {
     // Of what is missing nothing is asked.

@@ -96,7 +96,7 @@ export class RemoteNode {
     });
   }
 
-  /** Works on the files of the node, within the timeout of a command and `more` milliseconds; `signal` tells when it is over. */
+  /** Works on the files of the node, within the timeout of a command and `more` milliseconds; `signal` ends it. */
   async withFiles<T>(work: (files: RemoteFiles, signal: AbortSignal) => Promise<T>, more = 0): Promise<T> {
     const { transport, connectTimeout, commandTimeout } = this.#options;
     const signal = this.#signal;

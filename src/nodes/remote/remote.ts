@@ -34,13 +34,15 @@ export const remoteSettings = Type.Object({
     },
   ),
   fanOut: setting(Count, 'nodes that one command works on at once', { default: 256 }),
-  connectSeconds: setting(Count, 'seconds from nothing to a started command', { default: 10 }),
+  connectSeconds: setting(Count, 'seconds within which a command must have started, connecting included', {
+    default: 10,
+  }),
   commandSeconds: setting(Count, 'seconds a command may run on a node', { default: 600 }),
   keepSeconds: setting(Count, 'seconds an unused connection is kept', { default: 30 }),
   outputLimit: setting(Count, "bytes of a node's output that are kept", { default: 1_048_576, defaultText: '1 MiB' }),
   sources: setting(Paths, 'directories that files may be sent from', { defaultText: '`DIR/files`, `/install`' }),
   networks: setting(Networks, 'networks that nodes are in', {
-    defaultText: 'anywhere, which the log tells at the start',
+    defaultText: 'anywhere; the log warns of that at the start',
   }),
   postscripts: setting(Path, 'directory of the scripts that nodes run', { defaultText: '`DIR/postscripts`' }),
 });
@@ -54,7 +56,7 @@ const leastOutput = 4 * 1024;
 export class Remote {
   /** The line for authorized_keys on the nodes. */
   readonly publicKey: string;
-  /** Nodes that one command works on at once, unless it is told otherwise. */
+  /** Nodes that one command works on at once, unless it asks for another number. */
   readonly fanOut: number;
   readonly sources: Sources;
   /** The directory of the scripts that nodes run. */

@@ -103,7 +103,7 @@ interface TargetOptions {
   readonly user: string;
 }
 
-/** Finds where nodes are, and through which service node they are reached. Where none can be found, whoever goes there is told why. */
+/** Finds where nodes are, and through which service node they are reached. Where none can be found, whoever goes there gets the reason. */
 export function remoteTargets({
   snapshot,
   resolve,

@@ -3,7 +3,7 @@ import { Fault, type FaultData, orFault } from '../../core/errors.ts';
 import { openReal } from '../../core/open-real.ts';
 
 /** Says of a failure what it was that failed. */
-export async function telling<T>(what: string, work: () => Promise<T>): Promise<T> {
+export async function naming<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -12,7 +12,7 @@ export async function telling<T>(what: string, work: () => Promise<T>): Promise<
   }
 }
 
-/** Work on a file of this machine, whose failure is told with its path. */
+/** Work on a file of this machine, whose failure names its path. */
 export function reading<T>(path: string | Buffer, work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (error instanceof Fault) throw error;
@@ -59,7 +59,7 @@ async function readText(real: string, path: string): Promise<string> {
   }
 }
 
-/** What is told of a node, as the reference system words it. Replies for many nodes say some of it once for all. */
+/** What is reported of a node, as the reference system words it. Replies for many nodes say some of it once for all. */
 export const noSyncFiles = 'There were no syncfiles defined to process. File synchronization has completed.';
 export const filesSynced = 'File synchronization has completed.';
 export const softwareBegins =

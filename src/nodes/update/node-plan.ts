@@ -1,7 +1,7 @@
 import { Fault, unlessFault } from '../../core/errors.ts';
 import { type CargoItem, type CargoRoot, join } from '../remote/cargo.ts';
 import type { LocalFiles } from '../remote/local-files.ts';
-import { telling } from './findings.ts';
+import { naming } from './findings.ts';
 import type { FoundList, FoundRule, RuleKind, SyncScript } from './synclist.ts';
 
 /** One source of a rule with all that is in it. The names of its items begin with the name of the source. */
@@ -79,7 +79,7 @@ function loaded(local: LocalFiles, list: FoundList): Promise<LoadedList> {
 
 async function load(local: LocalFiles, list: FoundList): Promise<LoadedList> {
   const withTrees = (rule: FoundRule): Promise<PlannedRule> =>
-    telling(rule.where, async () => ({
+    naming(rule.where, async () => ({
       ...rule,
       trees: await Promise.all(rule.roots.map((root) => wantedTree(local, root))),
     }));
@@ -102,7 +102,7 @@ async function looseIn(
   for (const { path, where, root } of [...scripts, ...scriptsAlways]) {
     if (brought.has(path)) continue;
     brought.add(path);
-    const { items } = await telling(where, () => wantedTree(local, unlessFault(root)));
+    const { items } = await naming(where, () => wantedTree(local, unlessFault(root)));
     const item = items[0]!;
     if (item.kind !== 'file') throw new Fault('invalid', `${where}: ${path} is not a file, so it cannot be run.`);
     loose.push({ path, where, item: { ...item, mode: item.mode | 0o500 } });

@@ -23,7 +23,7 @@ interface ShellOptions {
 /** Bytes that are kept of every command, to say why it failed. */
 const leastOutput = 4_096;
 
-/** One node, for commands whose output is told as lines. */
+/** One node, for commands whose output is reported as lines. */
 export class NodeShell {
   readonly #node: RemoteNode;
   readonly #options: ShellOptions;
@@ -45,7 +45,7 @@ export class NodeShell {
     return { exit, lines: output.note === undefined ? lines : [...lines, output.note] };
   }
 
-  /** What a command printed that nobody is shown: it counts not as output, but gets room for `limit` bytes of its own. */
+  /** What a command printed that nobody is shown: it counts not as output, but may have `limit` bytes of its own. */
   async ask(command: string, limit: number, stdin?: Uint8Array): Promise<readonly string[]> {
     const output = new CollectedOutput(limit);
     await this.#exec(`{ ${command}\n} 2> /dev/null`, output, { stdin });

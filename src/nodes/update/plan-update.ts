@@ -73,7 +73,7 @@ interface UpdateOptions {
 export const ownScripts = ['syncfiles', ...softwareNames] as const;
 
 /** For nodes that nobody goes to. */
-const unneeded: FaultData = { kind: 'invalid', sentences: ['it gets nothing.'] };
+const unneeded: FaultData = { kind: 'invalid', sentences: ['there is nothing to send to it.'] };
 
 /** The update of many nodes as data. What is the same for all is read once. */
 export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptions): {
@@ -119,7 +119,7 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
       storage: siteValue(snapshot, 'nodesyncfiledir') ?? '',
       directory,
       keepOwner: user === 'root',
-      // Kept line by line, which needs several times the room of plain text.
+      // Kept line by line, which needs several times the memory of plain text.
       limit: Math.floor(remote.outputLimit(nodes.length) / 4),
     },
     async target(node) {

@@ -140,7 +140,10 @@ async function look(sending: Sending, placed: Placed): Promise<State> {
   const there = await files.lstat(path);
   const kind = kindOf(there);
   if (kind === fileKinds.directory)
-    throw new Fault('invalid', `${shown(path)} is a directory there and has to be a ${item.kind}; take it away first.`);
+    throw new Fault(
+      'invalid',
+      `${shown(path)} is a directory on the node and must be a ${item.kind}; remove it there first.`,
+    );
   if (item.kind === 'link') {
     return kind === fileKinds.link && (await files.readLink(path)).equals(item.destination!) ? 'unchanged' : 'changed';
   }

@@ -3,7 +3,7 @@ import { Fault, type FaultData, unlessFault } from '../../core/errors.ts';
 import { commandLine, quoteWord, withEnvironment } from '../../core/shell-words.ts';
 import type { EffectiveReader } from '../../objects/effective.ts';
 import { imageOf, listFiles } from '../../objects/node-image.ts';
-import { Findings, readList, telling } from './findings.ts';
+import { Findings, readList, naming } from './findings.ts';
 import { endOf, framed, lastWords, type NodeShell, type ScriptReport } from './node-shell.ts';
 import { type PackageStep, readPackageLists, withoutDirectories } from './package-list.ts';
 import { parsePostscript } from './postscripts.ts';
@@ -153,9 +153,9 @@ export async function maintain(
   name: SoftwareName,
   found: readonly PackageStep[] | FaultData,
 ): Promise<ScriptReport> {
-  const steps = await telling(failed, async () => unlessFault(found));
+  const steps = await naming(failed, async () => unlessFault(found));
   // Also asked when there is nothing to do: a node that cannot be reached is no success.
-  const manager = await telling(failed, () => findOn(shell));
+  const manager = await naming(failed, () => findOn(shell));
   const script = parsePostscript(name);
   if (steps.length === 0) return { ok: true, lines: framed(script, [], 'exited with code 0') };
   if (!manager)

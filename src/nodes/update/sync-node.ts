@@ -110,9 +110,9 @@ ${begin}
 [ -e "$dst" ] && old=$dst || old=/dev/null
 awk -F: '
   pass == 1 { if ($1 != "" && !($1 in wanted)) names[++count] = $1; if ($1 != "") wanted[$1] = $0; next }
-  $1 in wanted { if (!told[$1]++) print wanted[$1]; next }
+  $1 in wanted { if (!printed[$1]++) print wanted[$1]; next }
   { print }
-  END { for (i = 1; i <= count; i++) if (!told[names[i]]++) print wanted[names[i]] }
+  END { for (i = 1; i <= count; i++) if (!printed[names[i]]++) print wanted[names[i]] }
 ' pass=1 "$@" pass=2 "$old" > "$new"
 ${replace}`;
 

@@ -8,7 +8,7 @@ import { expandRange } from '../../objects/cluster.ts';
 import type { EffectiveReader } from '../../objects/effective.ts';
 import { imageOf, listFiles, type NodeImage } from '../../objects/node-image.ts';
 import type { CargoRoot } from '../remote/cargo.ts';
-import { Findings, readList, reading, telling } from './findings.ts';
+import { Findings, readList, reading, naming } from './findings.ts';
 
 /** `sources -> destination`, perhaps for some nodes only. */
 export interface SyncRule {
@@ -80,11 +80,17 @@ function knownClause(word: string, where: string): Clause {
 
 function parseScripts(line: string, where: string, clause: Clause): SyncScript[] {
   if (line.includes('->')) {
-    throw new Fault('invalid', `${where}: below ${clause}: stand names of scripts, not what goes where.`);
+    throw new Fault(
+      'invalid',
+      `${where}: below ${clause}: only names of scripts are allowed, not "source -> destination".`,
+    );
   }
   return line.split(/\s+/).map((path) => {
     if (clause === 'EXECUTE' && !path.endsWith('.post')) {
-      throw new Fault('invalid', `${where}: ${path} does not end in .post, so nobody knows which file it is run for.`);
+      throw new Fault(
+        'invalid',
+        `${where}: ${path} does not end in .post, so it does not name the file that it is run for.`,
+      );
     }
     if (hasWildcard(path)) throw new Fault('invalid', `${where}: ${path} must name one script, without wildcards.`);
     return { where, path: absolute(path, where) };
@@ -98,7 +104,10 @@ function parseRule(line: string, where: string): SyncRule {
   const { range, rest: destination } = splitRange(parts[2]!, where);
   if (sources.length === 0) throw new Fault('invalid', `${where}: there is nothing before the arrow.`);
   if (/\s/.test(destination) || destination.includes('->')) {
-    throw new Fault('invalid', `${where}: behind the arrow must stand one path; it is ${JSON.stringify(destination)}.`);
+    throw new Fault(
+      'invalid',
+      `${where}: there must be one path after the arrow; it is ${JSON.stringify(destination)}.`,
+    );
   }
   return {
     where,
@@ -260,7 +269,7 @@ export class SyncLists {
 
   #rule({ range, ...rule }: SyncRule): Promise<FoundRule> {
     const root = (path: string): CargoRoot => ({ path, real: this.#sources.admit(path) });
-    return telling(rule.where, async () => {
+    return naming(rule.where, async () => {
       const found = await Promise.all(rule.sources.map((source) => expandWildcards(source, root)));
       const idle = rule.sources.filter((_, index) => found[index]!.length === 0);
       return { ...rule, nodes: this.#nodesIn(range), roots: found.flat().map(root), idle };

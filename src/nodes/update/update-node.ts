@@ -2,7 +2,7 @@ import { Fault, unlessFault } from '../../core/errors.ts';
 import { type CargoItem, pathKey, type Placed } from '../remote/cargo.ts';
 import type { LocalFiles } from '../remote/local-files.ts';
 import type { RemoteNode } from '../remote/remote-nodes.ts';
-import { filesSynced, noSyncFiles, scriptsDone, softwareBegins, softwareDone, telling } from './findings.ts';
+import { filesSynced, noSyncFiles, scriptsDone, softwareBegins, softwareDone, naming } from './findings.ts';
 import { nodePlan, type NodePlan, pathOnNode, wantedTree } from './node-plan.ts';
 import { nodeScripts, NodeShell, runPostscript, type ScriptReport } from './node-shell.ts';
 import type { PlannedScript, UpdateJob, UpdateTarget } from './plan-update.ts';
@@ -76,7 +76,7 @@ export class NodeUpdate {
   }
 
   async #syncFiles(shell: NodeShell): Promise<ScriptReport> {
-    return telling('File synchronization failed', async () => {
+    return naming('File synchronization failed', async () => {
       const plan = await this.#plan();
       if (plan === undefined) return saying([noSyncFiles]);
       const storage = this.#job.storage || defaultStorage;
@@ -107,7 +107,7 @@ export class NodeUpdate {
 
   /** All scripts, since one may use others. */
   async #sendScripts(shell: NodeShell): Promise<void> {
-    await telling('The postscripts could not be sent', async () => {
+    await naming('The postscripts could not be sent', async () => {
       const placed = await scriptsIn(this.#local, this.#job.directory);
       await this.#withFiles(shell, (sending) => sendChanged(sending, placed));
     });

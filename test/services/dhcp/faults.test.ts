@@ -70,7 +70,7 @@ describe('when Kea is away', () => {
       `kea-dhcp4 does not run; it serves ${place('kea-dhcp4.json')} when it is started.`,
     );
     await expect(at.reserve('n1', 'n2')).rejects.toThrow(
-      /^The DHCP server Kea is away: nobody answers on its control socket .*\. What was asked for is noted, and done as soon as it is back\./,
+      /^The DHCP server Kea cannot be used now: nobody answers on its control socket .*\. The request is noted and will be done as soon as the server is back\./,
     );
     startForeign();
     await expect.poll(served).toEqual(macs(1, 2));

@@ -27,7 +27,7 @@ it('a name server on another machine is updated as a whole or not at all, and th
     ],
     added: ['201', '10.79.0.11', 'n1.cluster.test.', 'n1.cluster.test.\n10.79.0.11'],
     noReverse: [
-      `201 The name server ${server} has no zone 0.80.10.in-addr.arpa that we may change; names of addresses are left out.`,
+      `201 The name server ${server} has no zone 0.80.10.in-addr.arpa that we may change; records of addresses (PTR) are left out.`,
       '10.80.0.12',
     ],
     noReverseRemoved: ['200', ''],

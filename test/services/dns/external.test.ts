@@ -126,7 +126,7 @@ describe('a name server elsewhere', () => {
     expect(ask('n2.x.cluster.test')).toEqual([]);
   });
 
-  it('without the zone is an error; without a reverse zone names of addresses are left out', async () => {
+  it('without the zone is an error; without a reverse zone records of addresses (PTR) are left out', async () => {
     await site.server.ok('POST', '/networks/lan', { net: '192.168.5.0', mask: '255.255.255.0' });
     await site.server.ok('POST', '/networks/other', {
       net: '192.168.6.0',
@@ -139,7 +139,7 @@ describe('a name server elsewhere', () => {
       debug: string[];
     };
     expect(debug.join('\n')).toContain(
-      'has no zone 5.168.192.in-addr.arpa that we may change; names of addresses are left out',
+      'has no zone 5.168.192.in-addr.arpa that we may change; records of addresses (PTR) are left out',
     );
     // Part of a zone there is no zone of its own.
     expect(debug.join('\n')).toContain('has no zone 7.168.192.in-addr.arpa that we may change');

@@ -257,7 +257,7 @@ describe('a hostile bundle is refused and leaves nothing', () => {
     [
       'an unknown entity',
       () => rawTar([{ name: 'manifest.xml', text: xml({ ...reference, profile: '&a;' }) }]),
-      'means nothing',
+      'has the unknown entity',
     ],
     ['deep nesting', () => rawTar([{ name: 'manifest.xml', text: '<a>'.repeat(1000) }]), 'nested too deep'],
     [
@@ -298,7 +298,7 @@ describe('a hostile bundle is refused and leaves nothing', () => {
         ours({ members: [{ name: 'image/muster-image.json', sha256: sum('k'), size: 1 }] }, [
           { name: 'image/muster-image.json', text: 'k' },
         ]),
-      'is no part',
+      'is not a part',
     ],
     ['a newer format', () => ours({ format: 2 }), 'newer muster'],
     [

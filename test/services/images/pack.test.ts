@@ -198,7 +198,7 @@ describe('packing an image', () => {
     expect(readFileSync(join(root, 'etc/issue'), 'utf8')).toBe('a\nhello\n');
     expect(readFileSync(join(root, 'etc/group'), 'utf8')).toBe('root:x:0:\nwheel:x:10:\n');
     expect(existsSync(join(root, 'etc/one'))).toBe(false);
-    expect(task.lines).toContain('1 lines of the synclists are for some nodes only and left to them.');
+    expect(task.lines).toContain('1 lines of the synclists are for some nodes only and are left out of the image.');
     expect(readFileSync(join(directory, 'rootimg/etc/issue'), 'utf8')).toBe('a\n');
   });
 
@@ -232,7 +232,7 @@ describe('packing an image', () => {
     const sentence = await refusal(
       during((task) => pack({ ...packJob(directory), method: 'cpio', compress: 'gzip' }, task)),
     );
-    expect(sentence).toContain('no room left on the disk');
+    expect(sentence).toContain('no space left on the disk');
     rmSync(join(directory, 'rootimg/bin/large'));
     expect(listing(top).map(nameOf)).toEqual(before);
   });

@@ -1,21 +1,24 @@
 import { expect, test } from 'vitest';
-import { type HypervisorSight, type Sight, whereabouts } from '../../../src/machines/places.ts';
+import { type SeenHypervisor, type SeenMachine, whereabouts } from '../../../src/machines/places.ts';
 
-const here: Sight = { uuid: 'u1', isOn: false, isThere: true };
-const running: Sight = { ...here, isOn: true };
-const gone: Sight = { ...here, isThere: false };
-const stranger: Sight = { ...running, uuid: 'u2' };
+const here: SeenMachine = { uuid: 'u1', isOn: false, isThere: true };
+const running: SeenMachine = { ...here, isOn: true };
+const gone: SeenMachine = { ...here, isThere: false };
+const stranger: SeenMachine = { ...running, uuid: 'u2' };
 
-const seen = (sights: Readonly<Record<string, Sight | undefined>>, places: Readonly<Record<string, string>> = {}) =>
+const seen = (
+  sights: Readonly<Record<string, SeenMachine | undefined>>,
+  places: Readonly<Record<string, string>> = {},
+) =>
   new Map(
-    Object.entries(sights).map(([host, sight]): [string, HypervisorSight] => [
+    Object.entries(sights).map(([host, sight]): [string, SeenHypervisor] => [
       host,
       { place: places[host] ?? host, machines: new Map(sight ? [['m', sight]] : []) },
     ]),
   );
 
 /** A machine whose home is `a` and that may move to `b`, `c` and `d`. */
-const found = (sights: ReadonlyMap<string, HypervisorSight>, uuid: string | undefined = 'u1') =>
+const found = (sights: ReadonlyMap<string, SeenHypervisor>, uuid: string | undefined = 'u1') =>
   whereabouts({ name: 'm', home: 'a', uuid, mayMoveTo: (host) => ['b', 'c', 'd'].includes(host) }, sights);
 const nobody = { movedTo: undefined, doubtful: [] };
 
@@ -47,7 +50,7 @@ test.each([
 });
 
 test('a machine without a UUID of its own is known by the one it had at home', () => {
-  const byHome = (sights: Readonly<Record<string, Sight | undefined>>) =>
+  const byHome = (sights: Readonly<Record<string, SeenMachine | undefined>>) =>
     whereabouts({ name: 'm', home: 'a', uuid: undefined, mayMoveTo: () => true }, seen(sights)).movedTo;
   expect(byHome({ a: gone, b: running })).toBe('b');
   expect(byHome({ a: undefined, b: running })).toBeUndefined();
@@ -60,7 +63,7 @@ test('two names of one hypervisor are one place', () => {
 });
 
 test('nothing is known as long as its home was not seen', () => {
-  const sights = new Map<string, HypervisorSight>([
+  const sights = new Map<string, SeenHypervisor>([
     ...seen({ b: running, x: running }),
     ['a', { place: undefined, machines: new Map() }],
   ]);

@@ -1,4 +1,4 @@
-# All of the first disk that is neither removable nor read-only; others are left alone.
+# All of the first disk that is neither removable nor read-only; others are not changed.
 for name in /sys/block/[shv]d* /sys/block/nvme*; do
   [ -e "$name/device" ] || continue
   [ "$(cat "$name/removable")" = 0 ] && [ "$(cat "$name/ro")" = 0 ] || continue

@@ -41,7 +41,7 @@ export class IsoFile {
   truncated(what: string): Fault {
     return new Fault(
       'invalid',
-      `${this.name} is truncated or damaged: it has ${this.size} bytes, and ${what} would lie behind its end. Fetch it again.`,
+      `${this.name} is truncated or damaged: it has ${this.size} bytes, and ${what} would lie behind its end. Download it again.`,
     );
   }
 

@@ -19,7 +19,7 @@ const mostContinuations = 64;
 const largestContinuation = 64 * 1_024;
 const mostParts = 1_024;
 
-/** The bytes to skip in each record if the medium has Rock Ridge; they are told in the first record of the root. */
+/** The bytes to skip in each record if the medium has Rock Ridge; they are in the first record of the root. */
 export function rockRidgeSkip(iso: IsoFile, systemUse: Buffer): number | undefined {
   const isSusp =
     systemUse.length >= 7 && systemUse.toString('latin1', 0, 2) === 'SP' && systemUse.readUInt16BE(4) === 0xbeef;

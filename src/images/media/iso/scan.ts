@@ -160,7 +160,7 @@ class Scan {
     this.#waiting.push({ path, depth: depth + 1, block, size: this.#directorySize(block, record, more) });
   }
 
-  /** A directory that was moved tells its size itself. */
+  /** A directory that was moved has its size itself. */
   #directorySize(block: number, { size }: IsoRecord, more: RockRidge | undefined): number {
     if (more?.childBlock === undefined) return size;
     return readRecord(this.#iso, this.#iso.blocks(block, blockSize, 'a directory'), 0).size;

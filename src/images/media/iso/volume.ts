@@ -123,7 +123,7 @@ export interface Volume {
   readonly root: IsoRecord;
   /** How many blocks it has by its own account; the file may have more. */
   readonly blocks: number;
-  /** All volume descriptors: with the time it was made they tell one medium from another. */
+  /** All volume descriptors: with the time it was made they distinguish one medium from another. */
   readonly descriptors: Buffer;
 }
 

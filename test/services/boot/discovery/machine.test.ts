@@ -88,7 +88,7 @@ describe('what a machine says of itself', () => {
   });
 
   it.each([
-    ['no JSON', '{"macs":', /no JSON/],
+    ['no JSON', '{"macs":', /not JSON/],
     ['no object', '[]', /not as it should be/],
     ['no MAC', '{"macs":[]}', /macs/],
     ['a MAC of a group', '{"macs":[{"mac":"01:00:5e:00:00:01"}]}', /names no MAC address that a machine can have/],

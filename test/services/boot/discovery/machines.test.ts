@@ -325,7 +325,7 @@ describe('a node that has its machine', () => {
     await define('n1', ...rows);
     await define('n2', ['hosts', { ip: '10.1.0.2' }]);
     const before = setting.store.current;
-    await expect(report({ ...claim, state }, '10.1.0.2')).rejects.toThrow(/10\.1\.0\.2 is that of another node/);
+    await expect(report({ ...claim, state }, '10.1.0.2')).rejects.toThrow(/10\.1\.0\.2 belongs to another node/);
     expect(setting.store.current).toBe(before);
     expect(reasons()).toEqual([expect.stringMatching(/^It would be n1, but its address 10\.1\.0\.2 is that of n2/)]);
   });

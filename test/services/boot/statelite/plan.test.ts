@@ -134,7 +134,7 @@ describe('the plan of a node', () => {
     ['a directory of joined files', { litefile: [file('/a/', 'con')] }, /con is for files/],
     ['a command', { litetree: [tree('1', 's:/#CMD=id#')] }, /^litetree 1: .* commands are not run/],
     ['a secret', { litetree: [tree('1', 's:/$ipmi.password')] }, /\$ipmi\.password is a secret/],
-    ['a table of no nodes', { litetree: [tree('1', 's:/$site.value')] }, /\$site\.value is nothing of a node/],
+    ['a table of no nodes', { litetree: [tree('1', 's:/$site.value')] }, /\$site\.value is not known/],
     [
       'a value that is not there',
       { litetree: [tree('1', 's:/$nodetype.os')] },
@@ -144,7 +144,7 @@ describe('the plan of a node', () => {
     [
       'a place that is none',
       { statelite: [{ node: 'n1', statemnt: '/dev/../sda' }] },
-      /is no place: write SERVER:\/PATH/,
+      /is not a location: write SERVER:\/PATH/,
     ],
     [
       'options of a shell',

@@ -105,7 +105,7 @@ describe('an image made of a container in a file', () => {
     const before = statSync(join(place(), 'rootimg')).ino;
     const task = directWork();
     expect((await run(existing, task)).did).toBe('nothing');
-    expect(task.lines).toContain('The image web is that already; it stays as it is.');
+    expect(task.lines).toContain('The image web is up to date and stays as it is.');
     expect(statSync(join(place(), 'rootimg')).ino).toBe(before);
     expect((await run({ ...existing, anew: true })).did).toBe('made');
     layout([[...system, file('etc/new')]]);
@@ -288,7 +288,7 @@ describe('an image made of a container in a registry', () => {
       response.writeHead(200).end(other);
       return true;
     };
-    expect(await refusal(run(remote))).toContain('is something else');
+    expect(await refusal(run(remote))).toContain('sent something else');
     expect(registry.requests.filter(isBlob).length).toBeGreaterThan(1);
     expect(everything()).toEqual([]);
   });
@@ -327,9 +327,9 @@ describe('kept layers', () => {
     };
     const keep = (size: number, named = digest) =>
       cache.keep({ digest: named, size }, createReadStream(path), staging());
-    expect(await refusal(keep(6))).toContain('is something else');
-    expect(await refusal(keep(8))).toContain('is something else');
-    expect(await refusal(keep(7, sha256('other')))).toContain('is something else');
+    expect(await refusal(keep(6))).toContain('sent something else');
+    expect(await refusal(keep(8))).toContain('sent something else');
+    expect(await refusal(keep(7, sha256('other')))).toContain('sent something else');
     const { signal } = new AbortController();
     expect(await cache.has({ digest, size: 7 }, signal)).toBe(false);
     await keep(7);

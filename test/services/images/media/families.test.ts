@@ -51,7 +51,7 @@ test.each(media)('a medium of %s for %s is recognised and copied', async (os, ar
       typeof entry === 'object' && 'link' in entry ? `-> ${entry.link}` : `644 ${(entry as Buffer).toString()}`;
     expect(copied[path], path).toBe(wanted);
   }
-  expect(lines.join('\n')).toMatch(/\d+ of its \d+ files are as/);
+  expect(lines.join('\n')).toMatch(/\d+ of its \d+ files match/);
 });
 
 test('the release of a medium without .treeinfo is in its .discinfo', async () => {

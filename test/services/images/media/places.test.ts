@@ -195,8 +195,8 @@ test('a tree that takes its place is on the disk', async () => {
 test('a disk that is full before or in the middle leaves nothing', async () => {
   const full = burn(directory, 'large', { ...debianTree(), 'big.img': Buffer.alloc(4_000_000, 1) });
   for (const [options, reason] of [
-    ['size=2m', 'MB free: make room'],
-    ['size=16m,nr_inodes=24', 'there is no room left'],
+    ['size=2m', 'MB are free: free some space'],
+    ['size=16m,nr_inodes=24', 'there is no space left'],
   ] as const) {
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', installdir]);
     try {
@@ -211,10 +211,10 @@ test('a disk that is full before or in the middle leaves nothing', async () => {
 test('the MD5 sum of a whole medium is verified where its makers put one into it', async () => {
   const iso = burn(directory, 'implanted', anacondaTree('Fedora', '42'), { implants: true });
   const { lines } = await copyMedium(iso, installdir);
-  expect(lines.join('\n')).toContain('The medium as a whole is as the MD5 sum that was put into it says.');
+  expect(lines.join('\n')).toContain('The medium as a whole matches the MD5 sum in it.');
   new Tampered(iso).replace('a package', 'a tampage').save();
   await expect(copyMedium(iso, installdir, { path: join(installdir, 'other') })).rejects.toThrow(
-    'its MD5 sum is not as',
+    'its MD5 sum does not match',
   );
   expect(treeOf(join(installdir, 'other'))).toEqual({});
 });
@@ -224,7 +224,7 @@ test('what could not be verified is told', async () => {
   const none = await copyMedium(burn(directory, 'bare', bare), installdir);
   expect(none.lines.join('\n')).toMatch(/None of its \d files could be verified/);
   const some = await copyMedium(burn(directory, 'some', anacondaTree('AlmaLinux', '9.6')), installdir);
-  expect(some.lines.join('\n')).toContain('3 of its 8 files are as /.treeinfo of the medium say.');
+  expect(some.lines.join('\n')).toContain('3 of its 8 files match /.treeinfo of the medium.');
   expect(some.lines.join('\n')).toContain('5 files could not be verified');
   expect(some.lines.join('\n')).toContain('checksums of 1 files that are not on it');
 });
