@@ -276,10 +276,7 @@ describe('the BMC', () => {
         put(node, 'sp/ip', { ip: '192.0.2.1' }),
         /^\w+: the address 192\.0\.2\.1 is outside the networks/,
       );
-    await expectRefused(
-      put('ip,ip2', 'sp/ip', { ip: '127.75.0.9' }),
-      /^127\.75\.0\.9 cannot be the address of 2 BMCs/,
-    );
+    await expectRefused(put('ip,ip2', 'sp/ip', { ip: '127.75.0.9' }), /^127\.75\.0\.9 cannot be the address of 2 BMCs/);
     expect(await get('ip', 'sp/ip')).toEqual({ 'BMC IP': '127.75.0.1' });
     expect((await services.state(places.old)).address).toBe('127.76.0.1');
   });
