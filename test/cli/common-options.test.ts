@@ -129,9 +129,9 @@ describe('--dry-run', () => {
       lab.answers = { '/nodes/n1/power': answer };
       return victim.run(['rpower', 'n1', 'off', '--dry-run']);
     };
-    expect(await asked(stream({ node: 'n1', value: { bmc: '10.0.0.1', would: 'switch off' } }))).toMatchObject({
+    expect(await asked(stream({ node: 'n1', value: { mgt: 'ipmi', address: '10.0.0.1' } }))).toMatchObject({
       code: 0,
-      stdout: 'n1: bmc: 10.0.0.1\nn1: would: switch off\n',
+      stdout: 'n1: dry run mgt=ipmi address=10.0.0.1\n',
     });
     expect((await asked({ targets: { n1: '10.0.0.1' } })).stdout).toContain('"n1": "10.0.0.1"');
     const request = lab.server.asked.at(-1)!;

@@ -85,7 +85,7 @@ describe('the account of a BMC', () => {
     });
     const reply = await power('outside');
     expect(errorOf(reply)).toEqual([403, 1]);
-    expect(reply.json.error[0]).toMatch(/^outside: the address 192\.0\.2\.7 is outside the networks of service/);
+    expect(reply.json.error[0]).toMatch(/^outside: the address 192\.0\.2\.7 is outside the networks of BMCs/);
   });
 
   it('may be for a port', async () => {

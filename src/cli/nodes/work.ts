@@ -6,7 +6,7 @@ import { Refused } from '../errors.ts';
 import { nodeErrorLine, nodeLine } from '../lines.ts';
 import { writeTried } from '../muster/row-diff.ts';
 import { cancelOnInterrupt, detach } from '../server-work.ts';
-import { foldNames, ResultWriter, type Said, valueLines } from './results.ts';
+import { foldNames, ResultWriter, type Said } from './results.ts';
 
 export interface NodeRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
@@ -44,6 +44,11 @@ const nothing: Tally = { ok: 0, failed: 0 };
 /** What the error of a node is printed as. */
 export const failureText = ({ reference, error }: StreamLine): string =>
   typeof reference === 'string' ? reference : (error ?? '');
+
+/** Whom a command would be sent to, as a dry run of it answers. */
+const targetLine = (target: unknown): string[] => [
+  ['dry run', ...Object.entries(target ?? {}).map(([name, value]) => `${name}=${String(value)}`)].join(' '),
+];
 
 /** Sends work on nodes and prints what comes of each as it comes. An empty range is no error. */
 export async function workOnNodes(
@@ -96,7 +101,7 @@ export async function workOnNodes(
       progress.clear();
       if (bad) failed += 1;
       else ok += 1;
-      await writer.write(line, printed(invocation, line, common.dryRun ? { lines: valueLines } : report));
+      await writer.write(line, printed(invocation, line, common.dryRun ? { lines: targetLine } : report));
     }
   } finally {
     release();

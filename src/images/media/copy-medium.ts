@@ -12,7 +12,6 @@ import { buildTree, type Verification } from './build-tree.ts';
 import { mediumChecksums, wholeSumOf } from './checksums.ts';
 import { type ImageMade, imagesFor } from './images-made.ts';
 import { IsoFile } from './iso/iso-file.ts';
-import { checkImagePlaces, type ImagePlace } from './medium-place.ts';
 import { archNamed, Medium, type Release } from './medium.ts';
 import {
   directoriesOf,
@@ -26,6 +25,8 @@ import {
   presentAt,
   putInPlace,
   readMarker,
+  checkImagePlaces,
+  type ImagePlace,
 } from './place.ts';
 import { osName, recogniseMedium, type Said } from './recognise.ts';
 

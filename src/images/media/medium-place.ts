@@ -6,8 +6,8 @@ import { listItems } from '../../objects/effective.ts';
 import { typeNamed } from '../../objects/types.ts';
 import { fileAttributes } from '../bundles/bundle.ts';
 import type { ImagePaths } from '../paths.ts';
-import { isBelow, lstat, realPlace } from '../real-paths.ts';
-import { markerName } from './place.ts';
+import { lstat, realPlace } from '../real-paths.ts';
+import { type ImagePlace, markerName } from './place.ts';
 import { namesOs } from './recognise.ts';
 import { archNamed } from './medium.ts';
 
@@ -29,28 +29,6 @@ export const optionWords = (options: CopyOptions): string[] =>
     const value = options[option];
     return value === undefined || value === false ? [] : value === true ? [flags[option]] : [flags[option], value];
   });
-
-/** A file or directory that an image names, as plain data for the process that copies a medium. */
-export interface ImagePlace {
-  readonly image: string;
-  readonly attribute: string;
-  readonly named: string;
-  /** Where that leads. */
-  readonly real: string;
-  /** Whatever lies in it belongs to the image too. */
-  readonly isDirectory: boolean;
-}
-
-/** What an image names decides what runs on nodes; a medium must not bring it. */
-export function checkImagePlaces(tree: string, places: readonly ImagePlace[]): void {
-  const taken = places.find(({ real, isDirectory }) => isBelow(real, tree) || (isDirectory && isBelow(tree, real)));
-  if (!taken) return;
-  const { image, attribute, named } = taken;
-  throw new Fault(
-    'invalid',
-    `The path of the tree ${tree} is where the image ${image} has its ${attribute}, ${named}; give another path with -p, or move what the image names.`,
-  );
-}
 
 const osimage = typeNamed('osimage');
 const what = 'The path of the tree';

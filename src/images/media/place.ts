@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { exchange } from '../../core/exchange.ts';
 import { syncDirectory } from '../../core/files.ts';
+import { isBelow } from '../real-paths.ts';
 import { placeKey } from './iso/scan.ts';
 import type { Medium } from './medium.ts';
 
@@ -129,3 +130,25 @@ export const directoriesOf = (tree: string): string[] =>
     : [];
 
 export const discPlace = (tree: string, disc: number): string => (disc === 1 ? tree : join(tree, String(disc)));
+
+/** A file or directory that an image names, as plain data for the process that copies a medium. */
+export interface ImagePlace {
+  readonly image: string;
+  readonly attribute: string;
+  readonly named: string;
+  /** Where that leads. */
+  readonly real: string;
+  /** Whatever lies in it belongs to the image too. */
+  readonly isDirectory: boolean;
+}
+
+/** What an image names decides what runs on nodes; a medium must not bring it. */
+export function checkImagePlaces(tree: string, places: readonly ImagePlace[]): void {
+  const taken = places.find(({ real, isDirectory }) => isBelow(real, tree) || (isDirectory && isBelow(tree, real)));
+  if (!taken) return;
+  const { image, attribute, named } = taken;
+  throw new Fault(
+    'invalid',
+    `The path of the tree ${tree} is where the image ${image} has its ${attribute}, ${named}; give another path with -p, or move what the image names.`,
+  );
+}
