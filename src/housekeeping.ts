@@ -19,7 +19,7 @@ function keptSince(snapshot: Snapshot, attribute: keyof typeof retention): numbe
 }
 
 /** Forgets what is past its time: old records, expired tokens, finished runs. */
-export async function keepHouse({ store, runs }: Pick<Context, 'store' | 'runs'>): Promise<void> {
+export async function housekeep({ store, runs }: Pick<Context, 'store' | 'runs'>): Promise<void> {
   keepBuild();
   runs.expire();
   const { current } = store;
@@ -40,12 +40,12 @@ export async function keepHouse({ store, runs }: Pick<Context, 'store' | 'runs'>
 /** Begins soon after the start, since a server may be started anew more often than every hour. Returns what ends it. */
 export function startHousekeeping(context: Context): () => void {
   let timer: NodeJS.Timeout;
-  const keepHouseIn = (milliseconds: number): void => {
+  const runIn = (milliseconds: number): void => {
     timer = setTimeout(() => {
-      keepHouse(context).catch((error: unknown) => context.log.error({ err: error }, 'housekeeping failed'));
-      keepHouseIn(hour);
+      housekeep(context).catch((error: unknown) => context.log.error({ err: error }, 'housekeeping failed'));
+      runIn(hour);
     }, milliseconds).unref();
   };
-  keepHouseIn(soon);
+  runIn(soon);
   return () => clearTimeout(timer);
 }

@@ -21,7 +21,7 @@ export const events = query({
   run(_snapshot, { kinds = eventKinds, range, after, seconds }, { events: hub, caller, ranges }) {
     const { user, addresses, token, login } = caller;
     const line = kinds === eventKinds ? '' : `-k ${kinds.join(',')}`;
-    const wish = {
+    const filter = {
       user,
       addresses,
       command: 'events',
@@ -30,7 +30,7 @@ export const events = query({
       range,
       ranges: { rangeFiles: ranges.rangeFiles },
     };
-    return { shape: 'events', listen: (open) => hub.listen({ user, token, login, wish, after, seconds }, open) };
+    return { shape: 'events', listen: (open) => hub.listen({ user, token, login, filter, after, seconds }, open) };
   },
 });
 

@@ -5,7 +5,7 @@ import { atOnce } from '../core/slices.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isSameSince } from '../objects/accounts.ts';
-import type { RunRecord, Undertaking } from '../work/index.ts';
+import type { LongRun, RunRecord } from '../work/index.ts';
 import { type Admitted, admit, type Call } from './admit.ts';
 import { auditNow } from './audit.ts';
 import type { DispatchServices, Outcome } from './request.ts';
@@ -44,19 +44,19 @@ export async function runLong(call: LongCall): Promise<Outcome> {
     started: run.started,
     seesAll: scope.caller.hasFullRights(),
   };
-  const undertaking = services.longWork.begin(claim, run.abort!.signal);
+  const longRun = services.longWork.begin(claim, run.abort!.signal);
   let job: unknown;
   try {
     job = await command.prepare(snapshot, request.args, scope);
     await auditNow(services, request, 'Allowed');
-    await undertaking.record({ client, range, line, request: id });
-    undertaking.signal.throwIfAborted();
+    await longRun.record({ client, range, line, request: id });
+    longRun.signal.throwIfAborted();
   } catch (error) {
-    await undertaking.end(true);
+    await longRun.end(true);
     throw error;
   }
   services.runs.start(run, scope.selection.nodes);
-  const ended = finish(call, undertaking, { job, scope });
+  const ended = finish(call, longRun, { job, scope });
   // Nobody need wait for it: the run shows how it ended.
   ended.catch(() => undefined);
   const answer: WorkUnderWay = { shape: 'work', progress: run.progress!, ended };
@@ -68,24 +68,24 @@ interface Prepared {
   readonly scope: Admitted;
 }
 
-async function finish(call: LongCall, undertaking: Undertaking, prepared: Prepared): Promise<WorkDone> {
+async function finish(call: LongCall, longRun: LongRun, prepared: Prepared): Promise<WorkDone> {
   const { runs } = call.services;
   const { run } = call;
   try {
     const waits = (): void =>
       runs.report(run, { lines: ['Other long work is under way; this begins when its turn comes.'], done: 0, of: 1 });
-    const done = await undertaking.inTurn(waits, async (hasWaited) =>
-      work(call, undertaking, hasWaited ? await prepareAgain(call) : prepared),
+    const done = await longRun.inTurn(waits, async (hasWaited) =>
+      work(call, longRun, hasWaited ? await prepareAgain(call) : prepared),
     );
-    await undertaking.end(true);
+    await longRun.end(true);
     run.ok = run.nodes;
     run.messages = 'messages' in done.answer ? done.answer.messages : undefined;
     runs.finish(run, 0);
     return done;
   } catch (error) {
-    const fault = undertaking.told(error);
+    const fault = longRun.faultOf(error);
     run.failed = run.nodes;
-    await conclude(call, undertaking, fault);
+    await conclude(call, longRun, fault);
     throw fault;
   }
 }
@@ -99,10 +99,10 @@ async function prepareAgain(call: LongCall): Promise<Prepared> {
 
 async function work(
   { services: { store, runs, seal }, request: { args, user, client }, run, command }: LongCall,
-  undertaking: Undertaking,
+  longRun: LongRun,
   { job, scope }: Prepared,
 ): Promise<WorkDone> {
-  const made = await undertaking.do(command.module, job, (batch) => runs.report(run, batch));
+  const made = await longRun.do(command.module, job, (batch) => runs.report(run, batch));
   const answer = command.answer?.(made, args) ?? nothing;
   if (!command.plan) return { answer, revision: store.current.revision, snapshot: store.current };
   const origin = { user, client, command: command.name, run: run.id };
@@ -116,12 +116,12 @@ async function work(
 
 const statuses = { finished: 'Failed', cancelled: 'Cancelled', interrupted: 'Interrupted' } as const;
 
-async function conclude({ services, request, run }: LongCall, undertaking: Undertaking, fault: Fault): Promise<void> {
-  const state = undertaking.isStopped ? 'interrupted' : run.abort!.signal.aborted ? 'cancelled' : 'finished';
+async function conclude({ services, request, run }: LongCall, longRun: LongRun, fault: Fault): Promise<void> {
+  const state = longRun.isStopped ? 'interrupted' : run.abort!.signal.aborted ? 'cancelled' : 'finished';
   try {
     await auditNow(services, request, statuses[state]);
   } finally {
-    await undertaking.end(false);
+    await longRun.end(false);
     services.runs.finish(run, errorKinds[fault.kind].code, { state, error: fault.sentences });
   }
 }

@@ -16,7 +16,7 @@ export interface Power {
   /**
    * Resolves with the state when the wanted one has been seen. `on` when on and `off` when off send nothing. `reset` and `cycle`
    * when off send nothing and succeed; `boot` is reset when on, on when off. A state-changing command is never sent twice
-   * without reading the state in between. An action the hardware has not is a Fault that lists those it has. `from` is told the
+   * without reading the state in between. An action the hardware has not is a Fault that lists those it has. `from` gets the
    * state it began with.
    */
   set(action: PowerAction, signal: AbortSignal, from?: (state: string) => void): Promise<string>;
@@ -99,7 +99,7 @@ export interface BootSequence {
 }
 
 export interface Beacon {
-  /** Absent if the hardware does not tell. */
+  /** Absent if the hardware does not report it. */
   state?(signal: AbortSignal): Promise<string>;
   set(action: 'on' | 'off' | 'blink', signal: AbortSignal): Promise<void>;
 }
@@ -172,7 +172,7 @@ export interface ChangedMachine {
   readonly deleted: readonly string[];
 }
 
-/** Told while something takes long: a sentence for whoever looks. */
+/** Called while something takes long, with a sentence for whoever watches. */
 export type Progress = (sentence: string) => void;
 
 /** A machine's disks, copied, to make others from. */
@@ -301,6 +301,6 @@ export function kindsIn<Kind extends string>(
 ): readonly Kind[] {
   const unknown = asked.find((kind) => kind !== 'all' && !known.includes(kind as Kind));
   if (unknown !== undefined)
-    throw new Fault('invalid', `"${unknown}" is not a kind of ${what}; known are all, ${known.join(', ')}.`);
+    throw new Fault('invalid', `"${unknown}" is not a kind of ${what}; use all, ${known.join(', ')}.`);
   return asked.includes('all') ? [] : (asked as readonly Kind[]);
 }

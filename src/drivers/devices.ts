@@ -102,7 +102,7 @@ export interface DeviceUser {
   readonly command: string;
   readonly user: string;
   readonly signal: AbortSignal;
-  /** Told when its turn has come. */
+  /** Called when its turn has come. */
   begun(): void;
 }
 
@@ -179,7 +179,7 @@ export class Devices {
     let capabilities = this.#connected.get(target);
     if (!capabilities) {
       const driver = this.#drivers.get(target.driver);
-      if (!driver) throw new Fault('invalid', `there is no driver "${target.driver}" here.`);
+      if (!driver) throw new Fault('invalid', `muster has no driver "${target.driver}".`);
       this.#connected.set(target, (capabilities = driver.connect(target.access)));
     }
     return capabilities;

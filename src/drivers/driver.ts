@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { TObject, TProperties } from 'typebox';
 import type { AddressGuard } from '../core/address-guard.ts';
 import type { FaultData } from '../core/errors.ts';
-import type { HypervisorListener } from '../core/machine-sights.ts';
+import type { HypervisorListener } from '../core/hypervisor-listener.ts';
 import type { ValuesOf } from '../core/settings.ts';
 import type { Trust } from '../protocols/redfish/client.ts';
 import type { Target as SshTarget } from '../protocols/ssh/target.ts';

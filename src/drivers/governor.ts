@@ -6,20 +6,20 @@ export interface GovernorLimits {
   /** Devices worked on at a time, over all users, that get on with their work; fewer while they take long because we are busy. */
   readonly inFlight: number;
   /** Devices besides that take long or have been silent before. */
-  readonly lingering: number;
+  readonly slowInFlight: number;
   /** Milliseconds after which work takes long; whoever waits for a slot then gets its slot. */
   readonly slowAfter: number;
   /** Requests that may wait for one device, which may stand for many nodes. */
   readonly perDevice: number;
   /** How long a request waits for the device at most, in milliseconds. */
   readonly queueTimeout: number;
-  /** How long a device that did not answer is left alone, in milliseconds. */
+  /** How long a device that did not answer is not retried, in milliseconds. */
   readonly quarantine: number;
 }
 
 const defaultLimits: GovernorLimits = {
   inFlight: 1_024,
-  lingering: 4_096,
+  slowInFlight: 4_096,
   slowAfter: 500,
   perDevice: 512,
   queueTimeout: 60_000,
@@ -54,7 +54,7 @@ interface Device {
   readonly waiting: UserQueues<Job>;
   /** Runs while somebody waits. */
   timeout: NodeJS.Timeout | undefined;
-  /** Set from when it did not answer until it does; it is left alone for the first part of that time. */
+  /** Set from when it did not answer until it does; it is not retried in the first part of that time. */
   silent: Silence | undefined;
 }
 
@@ -93,14 +93,14 @@ export class Governor {
   readonly #ready = new UserQueues<Job>();
   /** Oldest first. */
   readonly #slots = new Set<Slot>();
-  #lingering = 0;
+  #slowInFlight = 0;
   /** Devices that may be in flight now. */
   #allowed: number;
   /** Milliseconds that work which succeeds takes of late. */
   #usualLength = 0;
   #looking: NodeJS.Timeout | undefined;
 
-  /** `load` tells the part of its time that this process was at work since it was last asked. */
+  /** `load` returns the part of its time that this process was at work since it was last asked. */
   constructor(
     limits: Partial<GovernorLimits> = {},
     now: () => number = () => performance.now(),
@@ -136,7 +136,7 @@ export class Governor {
     if (signal.aborted) return Promise.reject(signal.reason);
     const device = this.#device(key);
     if (device.silent && this.#now() < device.silent.until)
-      return Promise.reject(leftAlone(device.silent, this.#now()));
+      return Promise.reject(notRetried(device.silent, this.#now()));
     if (device.waiting.size >= this.#limits.perDevice) {
       const other = device.waiting.makeRoomFor(user);
       if (!other) return Promise.reject(tooMany());
@@ -178,7 +178,7 @@ export class Governor {
 
   async #perform<T>(key: string, device: Device, work: () => Promise<T>): Promise<T> {
     const slot: Slot = { since: this.#now() };
-    if (this.#lingersFromTheStart(device)) this.#lingering++;
+    if (this.#isSlowFromTheStart(device)) this.#slowInFlight++;
     else this.#slots.add(slot);
     try {
       const result = await work();
@@ -193,7 +193,7 @@ export class Governor {
       }
       throw error;
     } finally {
-      if (!this.#slots.delete(slot)) this.#lingering--;
+      if (!this.#slots.delete(slot)) this.#slowInFlight--;
       this.#next(key, device);
       this.#startReady();
     }
@@ -225,12 +225,12 @@ export class Governor {
   }
 
   #hasSlot(device: Device): boolean {
-    if (this.#lingersFromTheStart(device)) return true;
+    if (this.#isSlowFromTheStart(device)) return true;
     return this.#slots.size < this.#allowed && this.#ready.size === 0;
   }
 
-  #lingersFromTheStart({ silent }: Device): boolean {
-    return silent !== undefined && this.#lingering < this.#limits.lingering;
+  #isSlowFromTheStart({ silent }: Device): boolean {
+    return silent !== undefined && this.#slowInFlight < this.#limits.slowInFlight;
   }
 
   #enqueue(device: Device, job: Job): void {
@@ -266,9 +266,9 @@ export class Governor {
       // Where all work takes long, more of it at once would not be done sooner.
       const before = this.#now() - Math.max(this.#limits.slowAfter, slowerThanUsual * this.#usualLength);
       for (const slot of this.#slots) {
-        if (slot.since > before || this.#lingering >= this.#limits.lingering) break;
+        if (slot.since > before || this.#slowInFlight >= this.#limits.slowInFlight) break;
         this.#slots.delete(slot);
-        this.#lingering++;
+        this.#slowInFlight++;
       }
       this.#startReady();
     }
@@ -322,10 +322,10 @@ const newDevice = (): Device => ({ busy: 0, waiting: new UserQueues(), timeout: 
 const seconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000);
 
 /** The error of who asks for a device that has just been silent: nothing was sent for it. */
-function leftAlone({ since, until, error }: Silence, now: number): Unreachable {
+function notRetried({ since, until, error }: Silence, now: number): Unreachable {
   const [left, ago] = [until - now, seconds(now - since)];
   const end = new Date(Date.now() + left).toISOString().slice(11, 19);
-  const sentence = `${error.message.replace(/\.$/, '')}; that was ${ago} s ago, and it is left alone until ${end} UTC.`;
+  const sentence = `${error.message.replace(/\.$/, '')}; that was ${ago} s ago, and it is not retried before ${end} UTC.`;
   return new Unreachable(sentence, {
     retryAfter: seconds(left),
     cause: error,
@@ -337,13 +337,13 @@ function waitedTooLong({ ahead }: Job, wait: number): Fault {
   const others = ahead === 1 ? 'one other request' : `${ahead} other requests`;
   return new Fault(
     'unavailable',
-    `its turn did not come within ${seconds(wait)} s: ${others} for the same device came before. Try again later.`,
+    `its turn did not come within ${seconds(wait)} s: ${others} for the same device came first. Try again later.`,
     { retryAfter: seconds(wait) },
   );
 }
 
 const tooMany = (): Fault =>
-  new Fault('unavailable', 'too many requests wait for it; try again later.', { retryAfter: 5 });
+  new Fault('unavailable', 'too many requests are waiting for it; try again later.', { retryAfter: 5 });
 
 /** What cannot be understood may come only after a timeout; whoever waits would meet the same. */
 const isGarbled = (error: unknown): boolean => error instanceof Fault && error.kind === 'garbled';

@@ -67,7 +67,10 @@ export class Hardware {
       if (value === undefined) continue;
       const driver = this.#drivers.get(value);
       if (driver) return driver;
-      throw impossible(command, `${attribute} is "${value}", and known are ${[...this.#drivers.keys()].join(', ')}`);
+      throw impossible(
+        command,
+        `${attribute} is "${value}", which is not one of ${[...this.#drivers.keys()].join(', ')}`,
+      );
     }
     throw impossible(command, 'its attribute mgt is not set');
   }

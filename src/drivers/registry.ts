@@ -18,16 +18,18 @@ const settingsOfKinds = Object.assign({}, ...kinds.map((kind): TProperties => ki
 
 /** Section `hardware`: what concerns several drivers, and what each has of its own. */
 export const hardwareSettings = Type.Object({
-  powerTimeout: setting(Count, 'seconds until a power command must have reached its state', {
+  powerTimeout: setting(Count, 'seconds that a power command may take to reach its state', {
     default: 60,
     variable: 'MUSTER_POWER_TIMEOUT',
     formerly: { name: 'hardware.powerDeadline', variable: 'MUSTER_POWER_DEADLINE' },
   }),
   ...settingsOfKinds,
-  networks: setting(Networks, 'networks that BMCs are in; elsewhere no account is sent', {
-    defaultText: 'anywhere, which the log tells at the start',
+  networks: setting(Networks, 'networks that BMCs are in; muster sends no account anywhere else', {
+    defaultText: 'anywhere, and the log warns of it at the start',
   }),
-  ca: setting(Path, 'authority, in PEM, that vouches for Redfish certificates', { defaultText: 'trust on first use' }),
+  ca: setting(Path, 'certificate authority, in PEM, that signs Redfish certificates', {
+    defaultText: 'trust on first use',
+  }),
 });
 
 /** Drivers by the value of `mgt` that picks them. */

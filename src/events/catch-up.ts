@@ -33,12 +33,12 @@ interface Newcomer {
 
 /** What the store does not know. */
 const unstored: readonly EventKind[] = ['run', 'power', 'notice'];
-/** Entries that are told in one go. */
+/** Entries that are sent in one go. */
 const atOnce = 100;
 
 /**
- * Tells somebody what has happened since, as fast as it is taken: from the entries, and what they no longer have from the store. `ready` is
- * called in the moment in which nothing is left to tell, with the number of the last entry that was told.
+ * Sends somebody what has happened since, as fast as it is taken: from the entries, and what they no longer have from the store. `ready` is
+ * called in the moment in which nothing is left to send, with the number of the last entry that was sent.
  */
 export async function catchUp(
   known: Known,
@@ -61,7 +61,7 @@ export async function catchUp(
   const write = (text: string): void => {
     if (text !== '') listener.push({ bytes: Buffer.from(text), holders: 0 });
   };
-  const tellGap = (message: string): void => {
+  const sendGap = (message: string): void => {
     counts.gaps++;
     write(gapText(message));
   };
@@ -70,13 +70,13 @@ export async function catchUp(
   if (after) {
     at = after.sequence;
     if (entries.reaches(after)) number = after.number;
-    else await tellFromStore();
+    else await sendFromStore();
   }
   while (!isOver()) {
     const some = entries.after(number).slice(0, atOnce);
     if (some.length === 0 && number >= entries.number) return ready(number);
     if (some[0]?.position.number !== number + 1) {
-      await tellFromStore();
+      await sendFromStore();
       continue;
     }
     view.look(store.current);
@@ -90,17 +90,17 @@ export async function catchUp(
     await wait(0);
   }
 
-  /** Tells what is no longer among the entries, and goes on where they begin. Runs, power states and notices are known there alone. */
-  async function tellFromStore(): Promise<void> {
-    const { kinds } = view.wish;
-    if (at > known.sequence()) tellGap(lostAll);
-    else if (unstored.some((kind) => kinds.includes(kind))) tellGap(lostSome);
+  /** Sends what is no longer among the entries, and goes on where they begin. Runs, power states and notices are known there alone. */
+  async function sendFromStore(): Promise<void> {
+    const { kinds } = view.filter;
+    if (at > known.sequence()) sendGap(lostAll);
+    else if (unstored.some((kind) => kinds.includes(kind))) sendGap(lostSome);
     const lives = new NodeLives();
     if (view.isLimited) for await (const set of setsAfter(known, at)) if (set) lives.note(set);
     for await (const set of setsAfter(known, at)) {
       if (isOver()) return;
       if (set === undefined) {
-        tellGap(lostAll);
+        sendGap(lostAll);
         at = known.sequence();
       } else {
         at = set.sequence;
@@ -108,7 +108,7 @@ export async function catchUp(
         // Numbers of another time lead nowhere, so that whoever comes back from there goes by the sequence again.
         const position = { sequence: at, era: '00000000', number: 0 };
         const isEarlier = earlierTest(view, at, lives, entries.lives);
-        write(textOf(view.tell({ what: 'set', time: undefined, set }, isEarlier), position));
+        write(textOf(view.render({ what: 'set', time: undefined, set }, isEarlier), position));
       }
       await taken();
     }
@@ -120,12 +120,12 @@ export async function catchUp(
 async function* setsAfter(known: Known, from: number): AsyncGenerator<ChangeSet | undefined, void, undefined> {
   if (from >= known.sequence()) return;
   const enough = new AbortController();
-  for await (const told of known.store.follow(from, enough.signal)) {
-    if ('snapshot' in told) {
+  for await (const item of known.store.follow(from, enough.signal)) {
+    if ('snapshot' in item) {
       yield undefined;
       return;
     }
-    yield told;
-    if (told.sequence >= known.sequence()) return;
+    yield item;
+    if (item.sequence >= known.sequence()) return;
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Fault } from '../core/errors.ts';
 import type { JournalChanges } from '../database/changeset.ts';
 import type { ChangeSet } from '../database/database.ts';
-import type { Happening, Test, Told, View } from './view.ts';
+import type { HubEvent, Test, EventData, View } from './view.ts';
 
 /** Where a listener is: what it has heard of the store, and of this process, which alone knows runs and power. */
 export interface Position {
@@ -20,7 +20,7 @@ export function parseEventId(text: string): Position {
   if (era === undefined)
     throw new Fault(
       'malformed',
-      'Last-Event-ID is no id of an event of muster; leave it out to hear of what happens from now on.',
+      'The header Last-Event-ID is not the id of an event of muster; leave it out to get events from now on.',
     );
   return { sequence: Number(sequence), era, number: Number(number) };
 }
@@ -44,7 +44,7 @@ export class NodeLives {
 
 interface Entry {
   readonly position: Position;
-  readonly happening: Happening;
+  readonly event: HubEvent;
   /** The memory that it takes, roughly, in bytes. */
   readonly weight: number;
 }
@@ -53,7 +53,7 @@ interface Entry {
 const mostEntries = 10_000;
 const mostMemory = 16 << 20;
 /** The part of it that is in use after something was forgotten. */
-const roomy = 0.9;
+const keptShare = 0.9;
 
 /** The latest of what has happened, numbered, in bounds. */
 export class Entries {
@@ -87,11 +87,11 @@ export class Entries {
     this.#memory = 0;
   }
 
-  add(happening: Happening, sequence: number): void {
-    const weight = happening.what === 'set' ? weightOf(happening.set.changes) : perEntry;
-    if (happening.what === 'set') this.lives.note(happening.set);
+  add(event: HubEvent, sequence: number): void {
+    const weight = event.what === 'set' ? weightOf(event.set.changes) : perEntry;
+    if (event.what === 'set') this.lives.note(event.set);
     this.#number++;
-    this.#list.push({ position: this.position(sequence), happening, weight });
+    this.#list.push({ position: this.position(sequence), event, weight });
     this.#memory += weight;
   }
 
@@ -99,14 +99,14 @@ export class Entries {
     return this.#list.length > mostEntries || this.#memory > mostMemory;
   }
 
-  /** Makes room for many at once; what comes after the one that everybody was told stays, up to twice the bounds. */
-  forget(told: number): void {
+  /** Forgets many at once; what comes after the one that everybody has got stays, up to twice the bounds. */
+  forget(sent: number): void {
     let gone = 0;
     while (gone < this.#list.length) {
       const { weight, position } = this.#list[gone]!;
       const left = this.#list.length - gone;
-      if (position.number > told && left <= 2 * mostEntries && this.#memory <= 2 * mostMemory) break;
-      if (left <= roomy * mostEntries && this.#memory <= roomy * mostMemory) break;
+      if (position.number > sent && left <= 2 * mostEntries && this.#memory <= 2 * mostMemory) break;
+      if (left <= keptShare * mostEntries && this.#memory <= keptShare * mostMemory) break;
       this.#memory -= weight;
       gone++;
     }
@@ -150,9 +150,9 @@ function weightOf(changes: JournalChanges): number {
 }
 
 export const lostSome =
-  'muster was started anew or it was too long ago: runs, power states and notices since your last event are not known. Changes and status follow.';
+  'muster was restarted, or your last event was too long ago: runs, power states and notices since then are lost. Changes and status follow.';
 export const lostAll =
-  'What happened since your last event is no longer known as a whole. Read anew what you keep; events go on from here.';
+  'Some of what happened since your last event is no longer known. Read again what you keep a copy of; events go on from here.';
 export const wentWrong = 'Something went wrong inside muster; connect again.';
 
 export const block = (kind: string, data: string, position?: Position): string =>
@@ -161,25 +161,25 @@ export const block = (kind: string, data: string, position?: Position): string =
 export const gapData = (message: string): string => JSON.stringify({ kind: 'gap', message });
 export const gapText = (message: string): string => block('gap', gapData(message));
 
-/** The last that somebody is told. */
+/** The last that somebody gets. */
 export const dropText = (message: string): Buffer =>
   Buffer.from(block('dropped', JSON.stringify({ kind: 'dropped', message })));
 
-/** Only the last event of what happened together has an id: who is cut off in between is told all of it again. */
-export const textOf = (told: readonly Told[], position: Position): string =>
-  told.map(({ kind, data }, i) => block(kind, data, i === told.length - 1 ? position : undefined)).join('');
+/** Only the last event of what happened together has an id: who is cut off in between gets all of it again. */
+export const textOf = (events: readonly EventData[], position: Position): string =>
+  events.map(({ kind, data }, i) => block(kind, data, i === events.length - 1 ? position : undefined)).join('');
 
 /** Characters that are sent in one go. */
 const chunkSize = 65_536;
 
-/** Of which names is not told what happened then: of those that are others' today. */
+/** Of which names what happened then is not sent: of those that are others' today. */
 export const earlierTest = (view: View, sequence: number, ...lives: readonly NodeLives[]): Test | undefined =>
   view.isLimited ? (name) => lives.some((each) => each.wasOther(name, sequence)) : undefined;
 
 export function* textsOf(view: View, entries: readonly Entry[], lives: NodeLives): Iterable<Buffer> {
   let text = '';
-  for (const { happening, position } of entries) {
-    text += textOf(view.tell(happening, earlierTest(view, position.sequence, lives)), position);
+  for (const { event, position } of entries) {
+    text += textOf(view.render(event, earlierTest(view, position.sequence, lives)), position);
     if (text.length < chunkSize) continue;
     yield Buffer.from(text);
     text = '';

@@ -8,11 +8,11 @@ import { policyOf } from '../objects/policy.ts';
 import { catchUp, type Known } from './catch-up.ts';
 import { block, dropText, Entries, eventId, gapText, lostAll, parseEventId, textsOf, wentWrong } from './entries.ts';
 import { Gathering, Held, Listener, type Sink } from './listener.ts';
-import { type Happening, isStillKnown, type Shown, type Told, View, type Wish } from './view.ts';
+import { type HubEvent, isStillKnown, type Shown, type EventData, View, type EventFilter } from './view.ts';
 
 /** Who listens: its credentials, and where to. */
 export interface Audience extends Shown {
-  readonly wish: Wish;
+  readonly filter: EventFilter;
   /** The id of the last event that it has. */
   readonly after: string | undefined;
   /** Seconds after which it has enough. */
@@ -23,7 +23,7 @@ interface Open {
   readonly audience: Audience;
   readonly listener: Listener;
   readonly shared: SharedView;
-  /** The number of the last entry that it was told before it listened with the others. */
+  /** The number of the last entry that it got before it listened with the others. */
   from: number;
 }
 
@@ -31,29 +31,29 @@ interface Open {
 interface Attached {
   readonly view: View;
   at: number;
-  take(told: readonly Told[]): void;
+  take(events: readonly EventData[]): void;
 }
 
 interface SharedView {
   readonly key: string;
   readonly view: View;
   readonly open: Set<Open>;
-  /** Also those that are still told what has happened before. */
+  /** Also those that still catch up with what has happened before. */
   readonly all: Set<Open>;
-  /** The number of the last entry that it has been told. */
+  /** The number of the last entry that it has got. */
   at: number;
 }
 
 /** Milliseconds between signs of life. */
 const heartbeat = 15_000;
-/** Milliseconds that it is followed on though nobody listens: who was cut off comes back soon. */
-const lingering = 300_000;
+/** Milliseconds that changes are still followed after the last listener has left: who was cut off comes back soon. */
+const idleTimeout = 300_000;
 /** The part of the time that may go into views which differ for their callers: each looks at rights and ranges anew. */
 const pacedShare = 0.1;
 /** Bytes that all slow listeners may hold together. */
 const mostHeld = 64 << 20;
 
-/** Tells what happens to all who listen. What can be told again to those who were cut off is kept in bounds. */
+/** Sends what happens to all who listen. What can be sent again to those who were cut off is kept in bounds. */
 export class EventHub {
   readonly #store: Store;
   readonly #log: Logger;
@@ -61,7 +61,7 @@ export class EventHub {
   readonly #attached = new Set<Attached>();
   readonly #held = new Held();
   readonly #entries = new Entries();
-  readonly #gathering = new Gathering((happening) => this.#add(happening));
+  readonly #gathering = new Gathering((event) => this.#add(event));
   #sequence = 0;
   #following: AbortController | undefined;
   #isScheduled = false;
@@ -99,7 +99,7 @@ export class EventHub {
     if (this.isHeard) this.#gathering.power(node, power);
   }
 
-  /** Tells whoever hears of these nodes what needs somebody's attention. */
+  /** Notifies whoever hears of these nodes of what needs somebody's attention. */
   notice(nodes: readonly string[], message: string): void {
     if (this.isHeard) this.#add({ what: 'notice', time: Date.now(), nodes, message });
   }
@@ -111,22 +111,22 @@ export class EventHub {
     this.#add({ what: 'run', time: Date.now(), news, targets, owner });
   }
 
-  /** Progress comes often; the latest of a while is told. */
+  /** Progress comes often; the latest of a while is sent. */
   progress(run: string, news: () => RunNews, targets: readonly string[] | undefined, owner: RunOwner): void {
     if (this.isHeard)
       this.#gathering.progress(run, () => ({ what: 'run', time: Date.now(), news: news(), targets, owner }));
   }
 
-  /** Tells until the listener leaves or has enough. What cannot be told is refused before anything is. */
+  /** Sends events until the listener leaves or has enough. What cannot be sent is refused before anything is. */
   listen(audience: Audience, open: () => Sink): Promise<void> {
     const after = audience.after === undefined ? undefined : parseEventId(audience.after);
     if (this.#isClosed)
-      throw new Fault('unavailable', 'muster is being stopped; try again shortly.', { retryAfter: 5 });
+      throw new Fault('unavailable', 'muster is shutting down; try again shortly.', { retryAfter: 5 });
     const sink = open();
     this.#start();
     const listener = new Listener(sink, this.#held);
     const ended = new Promise<void>((resolve) => {
-      const entry: Open = { audience, listener, shared: this.#shared(audience.wish), from: 0 };
+      const entry: Open = { audience, listener, shared: this.#shared(audience.filter), from: 0 };
       const { shared } = entry;
       shared.all.add(entry);
       const over = (): void => {
@@ -143,7 +143,7 @@ export class EventHub {
       sink.write(Buffer.from('retry: 2000\n\n'));
       catchUp(this.#known(), { view: shared.view, listener, sink }, after, (number) => this.#join(entry, number)).catch(
         (error: unknown) => {
-          this.#log.error({ err: error }, 'events could not be told');
+          this.#log.error({ err: error }, 'events could not be sent');
           listener.end(dropText(wentWrong));
         },
       );
@@ -152,15 +152,15 @@ export class EventHub {
     return ended;
   }
 
-  /** Tells somebody in this process from now on; returns what ends that. */
-  attach(wish: Pick<Wish, 'kinds' | 'range'>, take: (told: readonly Told[]) => void): () => void {
+  /** Sends events to somebody in this process from now on; returns what ends that. */
+  attach(filter: Pick<EventFilter, 'kinds' | 'range'>, take: (events: readonly EventData[]) => void): () => void {
     this.#start();
-    const own = { ...wish, user: '', addresses: [], command: 'events', line: '', ranges: {}, isOwn: true };
+    const own = { ...filter, user: '', addresses: [], command: 'events', line: '', ranges: {}, isOwn: true };
     const attached = { view: new View(own, this.#store.current), at: this.#entries.number, take };
     this.#attached.add(attached);
     return () => {
       this.#attached.delete(attached);
-      this.#lingerOrGoOn();
+      this.#stopWhenIdle();
     };
   }
 
@@ -168,16 +168,16 @@ export class EventHub {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { all } of this.#views.values())
-      for (const { listener } of all) listener.end(dropText('muster is being stopped; connect again.'));
+      for (const { listener } of all) listener.end(dropText('muster is shutting down; connect again.'));
     this.#stop();
     await Promise.all(this.#listening);
   }
 
-  #shared(wish: Wish): SharedView {
-    const key = View.key(wish, this.#store.current);
+  #shared(filter: EventFilter): SharedView {
+    const key = View.key(filter, this.#store.current);
     let shared = this.#views.get(key);
     if (!shared) {
-      const view = new View(wish, this.#store.current);
+      const view = new View(filter, this.#store.current);
       shared = { key, view, open: new Set(), all: new Set(), at: this.#entries.number };
       this.#views.set(key, shared);
     }
@@ -189,7 +189,7 @@ export class EventHub {
     return { store: this.#store, entries: this.#entries, sequence: () => this.#sequence, counts };
   }
 
-  /** From here on it is told together with the others. */
+  /** From here on it gets the same as the others, together with them. */
   #join(entry: Open, number: number): void {
     const { shared, listener } = entry;
     if (shared.open.size === 0) shared.at = number;
@@ -205,17 +205,18 @@ export class EventHub {
     shared.open.delete(entry);
     shared.all.delete(entry);
     if (shared.all.size === 0 && this.#views.get(shared.key) === shared) this.#views.delete(shared.key);
-    this.#lingerOrGoOn();
+    this.#stopWhenIdle();
   }
 
-  /** The last it is told; with the id of the last event that it has it can go on. */
+  /** The last it gets; with the id of the last event that it has it can go on. */
   #dismiss(open: Open, why: string): void {
     open.listener.end(dropText(why));
     this.#leave(open);
   }
 
-  #lingerOrGoOn(): void {
-    if (this.#views.size + this.#attached.size === 0) this.#idle ??= setTimeout(() => this.#stop(), lingering).unref();
+  #stopWhenIdle(): void {
+    if (this.#views.size + this.#attached.size === 0)
+      this.#idle ??= setTimeout(() => this.#stop(), idleTimeout).unref();
   }
 
   #start(): void {
@@ -244,55 +245,55 @@ export class EventHub {
   async #follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        for await (const told of this.#store.follow(this.#sequence, signal)) {
-          if ('snapshot' in told) {
-            this.#sequence = told.snapshot.sequence;
+        for await (const item of this.#store.follow(this.#sequence, signal)) {
+          if ('snapshot' in item) {
+            this.#sequence = item.snapshot.sequence;
             this.counts.gaps++;
             this.#add({ what: 'gap', time: undefined, message: lostAll });
           } else {
-            this.#sequence = told.sequence;
-            this.#add({ what: 'set', time: Date.now(), set: told });
+            this.#sequence = item.sequence;
+            this.#add({ what: 'set', time: Date.now(), set: item });
           }
         }
       } catch (error) {
-        this.#log.error({ err: error }, 'changes could not be followed for those who listen to events');
+        this.#log.error({ err: error }, 'changes could not be followed for the listeners of events; it is tried again');
         await wait(1_000, undefined, { ref: false });
       }
     }
   }
 
-  #add(happening: Happening): void {
-    this.#entries.add(happening, this.#sequence);
-    if (this.#entries.isFull) this.#entries.forget(this.#toldToAll());
+  #add(event: HubEvent): void {
+    this.#entries.add(event, this.#sequence);
+    if (this.#entries.isFull) this.#entries.forget(this.#sentToAll());
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => this.#deliver());
   }
 
-  /** The number of the last entry that everybody was told. */
-  #toldToAll(): number {
-    let told = this.#entries.number;
-    for (const { at } of this.#views.values()) told = Math.min(told, at);
-    for (const { at } of this.#attached) told = Math.min(told, at);
-    return told;
+  /** The number of the last entry that everybody has got. */
+  #sentToAll(): number {
+    let sent = this.#entries.number;
+    for (const { at } of this.#views.values()) sent = Math.min(sent, at);
+    for (const { at } of this.#attached) sent = Math.min(sent, at);
+    return sent;
   }
 
   #deliver(): void {
     this.#isScheduled = false;
     const { current } = this.#store;
-    // Without that nobody is told anything.
+    // Without that nobody gets anything.
     if (!this.#safely(() => this.#checkRights(current))) return;
     for (const shared of this.#views.values()) if (shared.view.isWhole) this.#deliverOrDrop(shared, current);
     for (const attached of this.#attached) this.#safely(() => this.#deliverInside(attached, current));
     if (!this.#isPacing) void this.#pace();
   }
 
-  #safely(tell: () => void): boolean {
+  #safely(send: () => void): boolean {
     try {
-      tell();
+      send();
       return true;
     } catch (error) {
-      this.#log.error({ err: error }, 'events could not be told');
+      this.#log.error({ err: error }, 'events could not be sent');
       return false;
     }
   }
@@ -303,10 +304,10 @@ export class EventHub {
     attached.at = this.#entries.number;
     view.look(current);
     const isGap = entries.length > 0 && entries[0]!.position.number > at + 1;
-    const happenings = entries.map(({ happening }) => happening);
-    if (isGap) happenings.unshift({ what: 'gap', time: undefined, message: lostAll });
-    const told = happenings.flatMap((happening) => view.tell(happening));
-    if (told.length > 0) take(told);
+    const events = entries.map(({ event }) => event);
+    if (isGap) events.unshift({ what: 'gap', time: undefined, message: lostAll });
+    const rendered = events.flatMap((event) => view.render(event));
+    if (rendered.length > 0) take(rendered);
   }
 
   /** Views that differ for their callers are made one after the other, as fast as their share of the time lets them. */
@@ -326,7 +327,7 @@ export class EventHub {
     this.#isPacing = false;
   }
 
-  /** Whom something could not be told is cut off: it comes back and is told again, so that nothing is lost unnoticed. */
+  /** Whom something could not be sent to is cut off: it comes back and gets it again, so that nothing is lost unnoticed. */
   #deliverOrDrop(shared: SharedView, current: Snapshot): void {
     if (this.#safely(() => this.#deliverTo(shared, current))) return;
     for (const each of shared.open) this.#dismiss(each, wentWrong);
@@ -338,7 +339,7 @@ export class EventHub {
     shared.at = this.#entries.number;
     if (entries.length === 0 || listeners.size === 0) return;
     view.look(current);
-    if (entries[0]!.position.number > at + 1) this.#tellGap(listeners);
+    if (entries[0]!.position.number > at + 1) this.#sendGap(listeners);
     for (const bytes of textsOf(view, entries, this.#entries.lives)) {
       const chunk = { bytes, holders: 0 };
       for (const { listener, from } of listeners) if (from <= at) listener.push(chunk);
@@ -354,7 +355,7 @@ export class EventHub {
   }
 
   /** They are so many that what differs for callers could not be made for these before it had to be forgotten. */
-  #tellGap(listeners: Iterable<Open>): void {
+  #sendGap(listeners: Iterable<Open>): void {
     const chunk = { bytes: Buffer.from(gapText(lostAll)), holders: 0 };
     this.counts.gaps++;
     for (const { listener } of listeners) listener.push(chunk);
@@ -364,7 +365,7 @@ export class EventHub {
     this.counts.dropped++;
     this.#dismiss(
       open,
-      `This connection was ${open.listener.behind} bytes behind what happens; connect again with the header Last-Event-ID to go on from the last event you have.`,
+      `This connection fell ${open.listener.behind} bytes behind; connect again with the header Last-Event-ID to go on from the last event you have.`,
     );
   }
 
@@ -376,21 +377,21 @@ export class EventHub {
     return slowest !== undefined;
   }
 
-  /** Those who may no longer listen, or may hear something else than before, are told so, also while they are told what was before. */
+  /** Those who may no longer listen, or may hear something else than before, are informed, also while they catch up. */
   #checkRights(current: Snapshot, isTime = false): void {
     const credentials = credentialsIn(current);
     if (!isTime && credentials.every((rows, i) => rows === this.#credentials[i])) return;
     const policy = policyOf(current);
     for (const [key, { view, all }] of this.#views) {
       if (isTime) view.renew();
-      const { wish } = view;
-      const { user, addresses, command } = wish;
+      const { filter } = view;
+      const { user, addresses, command } = filter;
       const isAllowed =
         policy.alwaysAllows(user, command) || policy.couldAllow({ user, addresses, command, now: new Date() });
-      const isOther = View.key(wish, current) !== key || View.isWhole(wish, current) !== view.isWhole;
+      const isOther = View.key(filter, current) !== key || View.isWhole(filter, current) !== view.isWhole;
       for (const each of all) {
         const isKnown = isStillKnown(current, each.audience);
-        if (isAllowed && isKnown && !isOther && View.key(each.audience.wish, current) === key) continue;
+        if (isAllowed && isKnown && !isOther && View.key(each.audience.filter, current) === key) continue;
         this.#dismiss(
           each,
           isKnown ? 'What you may hear has changed; connect again.' : 'Your credentials have ended; log in again.',

@@ -1,19 +1,19 @@
-import type { Happening } from './view.ts';
+import type { HubEvent } from './view.ts';
 
 /** Milliseconds that power states and progress are gathered for. */
 const delay = 200;
 
-/** Gathers what comes often: of a while the latest is told. */
+/** Gathers what comes often: of a while the latest is sent. */
 export class Gathering {
-  readonly #tell: (happening: Happening) => void;
+  readonly #send: (event: HubEvent) => void;
   /** Nodes by what their power is. */
   #power = new Map<string, Set<string>>();
   /** By run. */
-  #progress = new Map<string, () => Happening>();
+  #progress = new Map<string, () => HubEvent>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(tell: (happening: Happening) => void) {
-    this.#tell = tell;
+  constructor(send: (event: HubEvent) => void) {
+    this.#send = send;
   }
 
   power(node: string, power: string): void {
@@ -24,12 +24,12 @@ export class Gathering {
     this.#start();
   }
 
-  progress(run: string, now: () => Happening): void {
+  progress(run: string, now: () => HubEvent): void {
     if (!this.#progress.has(run)) this.#progress.set(run, now);
     this.#start();
   }
 
-  /** Its progress is told otherwise. */
+  /** Its progress is sent otherwise. */
   forgetRun(run: string): void {
     this.#progress.delete(run);
   }
@@ -38,8 +38,8 @@ export class Gathering {
     const [power, progress] = [this.#power, this.#progress];
     this.clear();
     for (const [state, nodes] of power)
-      if (nodes.size > 0) this.#tell({ what: 'power', time: Date.now(), nodes: [...nodes], power: state });
-    for (const now of progress.values()) this.#tell(now());
+      if (nodes.size > 0) this.#send({ what: 'power', time: Date.now(), nodes: [...nodes], power: state });
+    for (const now of progress.values()) this.#send(now());
   }
 
   clear(): void {
@@ -112,7 +112,7 @@ export class Listener {
     return this.#behind > mostBehind;
   }
 
-  /** It has left, or was told the last. */
+  /** It has left, or has got the last. */
   get isOver(): boolean {
     return this.#isOver;
   }

@@ -12,9 +12,13 @@ export const hookSettings = Type.Object({
   networks: setting(Networks, 'networks that events may be pushed to', {
     defaultText: 'any that are not on this machine or its link',
   }),
-  ca: setting(Path, 'PEM file of a certificate authority that vouches for receivers besides the known ones', {
-    defaultText: 'none',
-  }),
+  ca: setting(
+    Path,
+    'PEM file of a certificate authority that signs the certificates of receivers, besides the known ones',
+    {
+      defaultText: 'none',
+    },
+  ),
   seconds: setting(Count, 'seconds that a receiver or program may take for one push', { default: 10 }),
 });
 export type HookSettings = ValuesOf<typeof hookSettings>;

@@ -32,8 +32,8 @@ export function isStillKnown(snapshot: Snapshot, { user, token, login }: Shown):
   return login === undefined ? token === undefined || account !== undefined : account?.['password'] === login;
 }
 
-/** Who listens to what. */
-export interface Wish {
+/** Who listens, and which events it wants. */
+export interface EventFilter {
   readonly user: string;
   readonly addresses: readonly string[];
   readonly command: string;
@@ -46,8 +46,8 @@ export interface Wish {
   readonly isOwn?: boolean;
 }
 
-/** Something that happened. */
-export type Happening = { readonly time: number | undefined } & (
+/** Something that happened, before it is known who may hear of it. */
+export type HubEvent = { readonly time: number | undefined } & (
   | { readonly what: 'set'; readonly set: ChangeSet }
   | { readonly what: 'power'; readonly nodes: readonly string[]; readonly power: string }
   | { readonly what: 'notice'; readonly nodes: readonly string[]; readonly message: string }
@@ -60,8 +60,8 @@ export type Happening = { readonly time: number | undefined } & (
   | { readonly what: 'gap'; readonly message: string }
 );
 
-/** One event as it is told. */
-export interface Told {
+/** One event as it is sent. */
+export interface EventData {
   readonly kind: EventKind | 'gap';
   /** JSON text. */
   readonly data: string;
@@ -70,10 +70,10 @@ export interface Told {
 export type Test = (name: string) => boolean;
 
 /** Credentials: they tell nothing of the cluster. */
-const untold = new Set(['token', 'boottoken']);
-/** What one event has at most. A change set with more is told in several. */
+const unsent = new Set(['token', 'boottoken']);
+/** What one event has at most. A change set with more is sent in several. */
 const mostNames = 500;
-/** Volatile columns of nodes that are told as their status. */
+/** Volatile columns of nodes that are sent as their status. */
 const statusColumns = new Set(tableNamed('nodelist').volatile);
 
 const always: Test = () => true;
@@ -81,7 +81,7 @@ const never: Test = () => false;
 
 /** What one caller may hear of and has asked for: all that have the same hear the same bytes. */
 export class View {
-  readonly wish: Wish;
+  readonly filter: EventFilter;
   /** Whether it hears everything that happens, so that no node has to be looked at. */
   readonly isWhole: boolean;
   readonly #seesAllRuns: boolean;
@@ -93,22 +93,22 @@ export class View {
   /** As it was before the latest change: nodes that have been removed are seen by it. */
   #wasSeen: Test = never;
 
-  constructor(wish: Wish, snapshot: Snapshot) {
-    this.wish = wish;
+  constructor(filter: EventFilter, snapshot: Snapshot) {
+    this.filter = filter;
     this.#snapshot = snapshot;
-    this.#seesAllRuns = wish.isOwn === true || policyOf(snapshot).fullRights(wish.user);
+    this.#seesAllRuns = filter.isOwn === true || policyOf(snapshot).fullRights(filter.user);
     this.look(snapshot);
     this.#wasSeen = this.#isSeen;
-    this.isWhole = View.isWhole(wish, snapshot);
+    this.isWhole = View.isWhole(filter, snapshot);
   }
 
-  static isWhole(wish: Wish, snapshot: Snapshot): boolean {
-    return wish.range === undefined && hearsOfAll(wish, snapshot);
+  static isWhole(filter: EventFilter, snapshot: Snapshot): boolean {
+    return filter.range === undefined && hearsOfAll(filter, snapshot);
   }
 
   /** The same for callers that get the same. */
-  static key(wish: Wish, snapshot: Snapshot): string {
-    const { user, addresses, line, kinds, range } = wish;
+  static key(filter: EventFilter, snapshot: Snapshot): string {
+    const { user, addresses, line, kinds, range } = filter;
     const who = policyOf(snapshot).fullRights(user) ? ['*'] : [user, ...addresses];
     return JSON.stringify([who, line, kinds, range]);
   }
@@ -122,9 +122,9 @@ export class View {
   look(snapshot: Snapshot): void {
     if (this.isWhole || (snapshot === this.#snapshot && this.#revision >= 0)) return;
     this.#snapshot = snapshot;
-    const { user, addresses, command, line, range, ranges } = this.wish;
+    const { user, addresses, command, line, range, ranges } = this.filter;
     const question = { user, addresses, command, line };
-    this.#isLimited = !hearsOfAll(this.wish, snapshot);
+    this.#isLimited = !hearsOfAll(this.filter, snapshot);
     const mayHear = this.#isLimited ? allowedOn(snapshot, question) : always;
     if (range !== undefined && snapshot.revision !== this.#revision) {
       const before = this.#chosen;
@@ -146,39 +146,39 @@ export class View {
     return this.#isLimited && !this.isWhole;
   }
 
-  /** What is told of it; nothing if it is not for these ears, or about a node that had the name of one of today. */
-  tell(happening: Happening, wasOther: Test = never): Told[] {
-    const { kinds } = this.wish;
-    switch (happening.what) {
+  /** What is sent of it; nothing if the caller may not hear it, or about a node that had the name of one of today. */
+  render(event: HubEvent, wasOther: Test = never): EventData[] {
+    const { kinds } = this.filter;
+    switch (event.what) {
       case 'gap':
-        return [{ kind: 'gap', data: gapData(happening.message) }];
+        return [{ kind: 'gap', data: gapData(event.message) }];
       case 'power':
-        return kinds.includes('power') ? this.#ofNodes(happening, { power: happening.power }, wasOther) : [];
+        return kinds.includes('power') ? this.#ofNodes(event, { power: event.power }, wasOther) : [];
       case 'notice':
-        return kinds.includes('notice') ? this.#ofNodes(happening, { message: happening.message }, wasOther) : [];
+        return kinds.includes('notice') ? this.#ofNodes(event, { message: event.message }, wasOther) : [];
       case 'run':
-        return kinds.includes('run') && this.#hearsOf(happening.owner, happening.targets)
-          ? [{ kind: 'run', data: JSON.stringify({ kind: 'run', ...timeOf(happening.time), ...happening.news }) }]
+        return kinds.includes('run') && this.#hearsOf(event.owner, event.targets)
+          ? [{ kind: 'run', data: JSON.stringify({ kind: 'run', ...timeOf(event.time), ...event.news }) }]
           : [];
       case 'set':
         return [
-          ...(kinds.includes('status') ? this.#status(happening.set, happening.time, wasOther) : []),
-          ...(kinds.includes('change') && happening.set.journal ? this.#change(happening.set, wasOther) : []),
+          ...(kinds.includes('status') ? this.#status(event.set, event.time, wasOther) : []),
+          ...(kinds.includes('change') && event.set.journal ? this.#change(event.set, wasOther) : []),
         ];
     }
   }
 
   /** Of runs their users hear, and those who may do everything. */
   #hearsOf({ user, isOwned }: RunOwner, targets: readonly string[] | undefined): boolean {
-    if (!(isOwned && user === this.wish.user) && !this.#seesAllRuns) return false;
+    if (!(isOwned && user === this.filter.user) && !this.#seesAllRuns) return false;
     return this.#chosen === undefined || targets?.some((node) => this.#chosen!.has(node)) === true;
   }
 
   #ofNodes(
-    { what: kind, nodes, time }: Extract<Happening, { what: 'power' | 'notice' }>,
+    { what: kind, nodes, time }: Extract<HubEvent, { what: 'power' | 'notice' }>,
     said: Readonly<Record<string, string>>,
     wasOther: Test,
-  ): Told[] {
+  ): EventData[] {
     const seen = this.isWhole ? nodes : nodes.filter((node) => this.#isSeen(node) && !wasOther(node));
     return inParts(seen).map((part) => ({
       kind,
@@ -186,7 +186,7 @@ export class View {
     }));
   }
 
-  #status({ changes }: ChangeSet, time: number | undefined, wasOther: Test): Told[] {
+  #status({ changes }: ChangeSet, time: number | undefined, wasOther: Test): EventData[] {
     const groups = new Map<string, { columns: Record<string, string | null>; nodes: string[] }>();
     for (const [node, , after] of changes['nodelist'] ?? []) {
       if (!after || !this.#sees(node) || wasOther(node)) continue;
@@ -200,7 +200,7 @@ export class View {
     }
     return [...groups.values()].flatMap(({ columns, nodes }) =>
       inParts(nodes).map(
-        (part): Told => ({
+        (part): EventData => ({
           kind: 'status',
           data: JSON.stringify({ kind: 'status', ...timeOf(time), ...columns, nodes: part }),
         }),
@@ -214,13 +214,13 @@ export class View {
     );
   }
 
-  /** Rows that become the same are told together. */
-  #change({ changes, journal }: ChangeSet, wasOther: Test): Told[] {
+  /** Rows that become the same are sent together. */
+  #change({ changes, journal }: ChangeSet, wasOther: Test): EventData[] {
     const parts: string[][] = [[]];
     let names = 0;
     for (const name in changes) {
       const table = tableNamed(name);
-      if (untold.has(name)) continue;
+      if (unsent.has(name)) continue;
       for (const { same, keys } of this.#groups(table, changes[name]!, wasOther)) {
         for (const some of inParts(keys)) {
           if (names > 0 && names + some.length > mostNames) {
@@ -264,7 +264,7 @@ export class View {
 }
 
 /** A rule lets it hear of every node as a whole. */
-const hearsOfAll = ({ user, addresses, command, line, isOwn }: Wish, snapshot: Snapshot): boolean =>
+const hearsOfAll = ({ user, addresses, command, line, isOwn }: EventFilter, snapshot: Snapshot): boolean =>
   isOwn === true ||
   policyOf(snapshot).alwaysAllows(user, command) ||
   decide(snapshot, { user, addresses, command, line, nodes: undefined, every: true }).allowed;

@@ -1,6 +1,6 @@
 import type { Fault } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
-import type { HypervisorListener, MachineSight } from '../core/machine-sights.ts';
+import type { HypervisorListener, ListedMachine } from '../core/hypervisor-listener.ts';
 import { inSlices, mapInSlices } from '../core/slices.ts';
 import { ownOrigin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
@@ -140,7 +140,7 @@ export class MachineWatch {
     return effectiveReader(this.#services.store.current);
   }
 
-  async #list(host: string, followed: Followed, place: string, machines: readonly MachineSight[]): Promise<void> {
+  async #list(host: string, followed: Followed, place: string, machines: readonly ListedMachine[]): Promise<void> {
     const { log, status } = this.#services;
     if (followed.isLost) log.info({ hypervisor: host }, 'muster is connected to the hypervisor again');
     followed.isLost = false;
@@ -169,7 +169,7 @@ export class MachineWatch {
   }
 
   /** One that is gone is remembered while it is a node: somewhere else it may be known again. */
-  #keep(followed: Followed, name: string, machine: MachineSight | undefined): void {
+  #keep(followed: Followed, name: string, machine: ListedMachine | undefined): void {
     const { machines } = followed;
     const before = machines.get(name);
     if (machine && !this.#isKept(followed, name)) return;

@@ -14,8 +14,8 @@ export interface ChildWatcher {
 }
 
 const program = programFile('work/child');
-/** Milliseconds that work has to end by itself when it is told to. */
-const patience = 3_000;
+/** Milliseconds that work has to end by itself after it was asked to. */
+const endTimeout = 3_000;
 const keptComplaints = 16_384;
 
 /** Has an order done by a process of its own; when this returns or throws, that process and all that it has started are gone. */
@@ -42,7 +42,7 @@ export async function doInChild(order: Order, watcher: ChildWatcher): Promise<un
   });
   let timer: NodeJS.Timeout | undefined;
   const endSoon = (): void => {
-    timer ??= setTimeout(() => kill(child, order.isolated), patience);
+    timer ??= setTimeout(() => kill(child, order.isolated), endTimeout);
   };
   const abort = (): void => {
     tell(child, { abort: dataOf(signal.reason) });
@@ -75,7 +75,7 @@ const dataOf = (reason: unknown): FaultData =>
 
 /**
  * With a namespace the process is the only child of the one that made it, which ends when all that were in the namespace have.
- * Killing both would tell us too early.
+ * Killing both would report the end too early.
  */
 function kill({ pid }: ChildProcess, isolated: boolean): void {
   try {
@@ -115,7 +115,7 @@ function valueOf(last: Exclude<FromChild, { batch: unknown } | { staging: unknow
   if (code === 'ENOSPC' || code === 'EDQUOT')
     throw new Fault(
       'unavailable',
-      'There is no room left on the file system that is written to; make room and try again.',
+      'There is no space left on the file system that is written to; free some and try again.',
     );
   throw wentWrong(order, log, text);
 }
@@ -133,6 +133,6 @@ function wentWrong({ record: { run, command } }: Order, log: Logger, text: strin
   return unforeseen(run);
 }
 
-/** What clients are told of a bug of ours. */
+/** What clients get to read about a bug of ours. */
 export const unforeseen = (run: string): Fault =>
   new Fault('unavailable', `Something went wrong inside muster; its log says more under run ${run}.`);

@@ -1,4 +1,4 @@
-// The process that long work is done in. It is told its order on the channel, and ends when muster is gone.
+// The process that long work is done in. It gets its order on the channel, and ends when muster is gone.
 import '../core/source-lines.ts';
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';

@@ -1,4 +1,4 @@
 export { LongWork } from './long-work.ts';
 export type { Batch, ProgramOptions, ProgramResult, StagingOptions, Work } from './messages.ts';
 export type { RunRecord } from './records.ts';
-export { longWorkSettings, Undertaking } from './undertaking.ts';
+export { LongRun, longWorkSettings } from './long-run.ts';

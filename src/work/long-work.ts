@@ -4,7 +4,7 @@ import { Fault } from '../core/errors.ts';
 import { NamedSlots } from '../core/limiter.ts';
 import { isolationProblem } from './program.ts';
 import { readRecords, removeRecord, type RunRecord, writeRecord } from './records.ts';
-import { type Claim, type House, type LongWorkSettings, Undertaking } from './undertaking.ts';
+import { type Claim, type Environment, LongRun, type LongWorkSettings } from './long-run.ts';
 import { removeStaging } from './stagings.ts';
 
 const day = 86_400_000;
@@ -17,7 +17,7 @@ export class LongWork {
   readonly #settings: LongWorkSettings;
   readonly #directory: string;
   readonly #log: Logger;
-  readonly #underWay = new Map<string, Undertaking>();
+  readonly #underWay = new Map<string, LongRun>();
   readonly #slots: NamedSlots;
   readonly #slotsOfUsers: NamedSlots;
   readonly #stop = new AbortController();
@@ -33,8 +33,8 @@ export class LongWork {
     this.#slotsOfUsers = new NamedSlots(Math.max(1, settings.atOnce - 1));
   }
 
-  /** Takes the subject for a run, until its undertaking ends. The signal cancels it. */
-  begin(claim: Claim, signal: AbortSignal): Undertaking {
+  /** Takes the subject for a run, until the long run ends. The signal cancels it. */
+  begin(claim: Claim, signal: AbortSignal): LongRun {
     this.#stop.signal.throwIfAborted();
     const other = this.#underWay.get(claim.subject)?.claim;
     if (other) throw taken(other, claim);
@@ -42,19 +42,19 @@ export class LongWork {
     if (own >= mostOfUser)
       throw new Fault(
         'unavailable',
-        `User "${claim.user}" has ${own} long commands under way; try again when some have ended.`,
+        `User "${claim.user}" already runs ${own} long commands; try again when some of them have ended.`,
         { retryAfter: 60 },
       );
-    const undertaking = new Undertaking(this.#house(), claim, signal);
-    this.#underWay.set(claim.subject, undertaking);
-    void undertaking.ended.then(() => this.#underWay.delete(claim.subject));
-    return undertaking;
+    const longRun = new LongRun(this.#environment(), claim, signal);
+    this.#underWay.set(claim.subject, longRun);
+    void longRun.ended.then(() => this.#underWay.delete(claim.subject));
+    return longRun;
   }
 
-  /** Runs that an earlier muster left; `found` is told of those that nobody knew to be interrupted. */
+  /** Runs that an earlier muster left; `found` gets those that nobody knew to be interrupted. */
   async resume(found: (record: RunRecord) => Promise<void>): Promise<RunRecord[]> {
     const records = await readRecords(this.#directory, (error) =>
-      this.#log.error({ err: error }, 'the record of a run cannot be read'),
+      this.#log.error({ err: error }, 'the record of a long run cannot be read; it is skipped'),
     );
     const kept: RunRecord[] = [];
     for (const record of records) {
@@ -80,12 +80,12 @@ export class LongWork {
 
   /** Ends all that is under way; it counts as interrupted. What is still to be removed then, the next muster removes. */
   async close(): Promise<void> {
-    this.#stop.abort(new Fault('unavailable', 'muster was stopped meanwhile; send the request again.'));
+    this.#stop.abort(new Fault('unavailable', 'muster was stopped before this ended; send the request again.'));
     await Promise.all([...this.#underWay.values()].map(({ ended }) => ended));
     await Promise.all(this.#cleaning);
   }
 
-  #house(): House {
+  #environment(): Environment {
     return {
       settings: this.#settings,
       directory: this.#directory,
@@ -101,7 +101,7 @@ export class LongWork {
     const problem = await isolationProblem();
     if (problem !== undefined)
       this.#log.warn(
-        `Long work runs without namespaces of its own, and its programs have the network: ${problem}. Run muster as root on a machine that lets it make namespaces.`,
+        `Long work runs without namespaces of its own, so its programs can use the network: ${problem}. Run muster as root on a machine that lets it make namespaces.`,
       );
     return problem === undefined;
   }
@@ -114,7 +114,8 @@ export class LongWork {
         done ? removeRecord(this.#directory, run) : writeRecord(this.#directory, { ...record, stagings: [] }),
       )
       .catch((error: unknown) => {
-        if (!signal?.aborted) this.#log.error({ err: error, run }, 'what a run left could not be removed');
+        if (!signal?.aborted)
+          this.#log.error({ err: error, run }, 'the temporary directories of a run could not be removed');
       })
       .finally(() => this.#cleaning.delete(cleaning));
     this.#cleaning.add(cleaning);
@@ -126,6 +127,6 @@ function taken(other: Claim, { user, seesAll }: Claim): Fault {
   const named = other.user === user || seesAll ? `, run ${other.run}` : '';
   return new Fault(
     'conflict',
-    `User "${other.user}" works on ${other.subject} with ${other.command} since ${since}${named}; try again when that has ended.`,
+    `User "${other.user}" has been working on ${other.subject} with ${other.command} since ${since}${named}; try again when that has ended.`,
   );
 }

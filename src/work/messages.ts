@@ -1,7 +1,7 @@
 import type { FaultData } from '../core/errors.ts';
 import type { RunRecord } from './records.ts';
 
-/** What a process for long work is told first. */
+/** What a process for long work gets first. */
 export interface Order {
   /** Where the module is that does it. */
   readonly module: string;
@@ -48,7 +48,7 @@ export interface Work {
   /**
    * An empty directory on the file system of `beside`, an existing directory, that only root may enter. It goes with the run, also if
    * muster is killed meanwhile; what is to stay is renamed out of it when all is done. The reserve on its file system is kept, unless
-   * hardly anything is written to it: what makes room must work where there is none.
+   * hardly anything is written to it: what frees space must work where there is none.
    */
   staging(beside: string, options?: StagingOptions): Promise<string>;
   /**

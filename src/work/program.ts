@@ -40,7 +40,7 @@ const programCommand = (isolated: boolean, network: boolean, command: readonly s
   ...command,
 ];
 
-/** Why this process cannot make namespaces; undefined: it can. Only trying tells, since containers forbid it in many ways. */
+/** Why this process cannot make namespaces; undefined: it can. Only trying shows it, since containers forbid it in many ways. */
 export async function isolationProblem(): Promise<string | undefined> {
   const [program, ...args] = childCommand(true, [...withoutNetwork, 'true']);
   try {
@@ -189,7 +189,7 @@ function start(
 ): ChildProcess {
   const [first, ...rest] = programCommand(isolated, network, [program, ...args]);
   if (rest.some((word) => word.includes('\0')))
-    throw new Fault('invalid', `An argument of ${program} has a zero byte in it.`);
+    throw new Fault('invalid', `An argument of ${program} contains a zero byte.`);
   return spawn(first!, rest, {
     cwd,
     env: { ...fixedEnvironment, ...env },
@@ -197,7 +197,7 @@ function start(
   });
 }
 
-/** Hands on what it prints, and keeps the last lines of it. Tells whether it has read anything since the last question. */
+/** Hands on what it prints, and keeps the last lines of it. Returns whether it has read anything since the last question. */
 function read(
   { stdout, stderr }: ChildProcess,
   { output, stdout: raw }: ProgramOptions,

@@ -11,7 +11,7 @@ export const stagingName = (run: string, number: number): string => `.muster-${r
 /** Where a staging of a run is to be made. */
 export async function stagingPath(beside: string, run: string, number: number): Promise<string> {
   const directory = await realpath(beside).catch((error: Error) => {
-    throw new Fault('invalid', `${beside} is no directory to work in: ${error.message}.`);
+    throw new Fault('invalid', `${beside} cannot be used as a working directory: ${error.message}.`);
   });
   checkSafeDirectory(directory);
   return join(directory, stagingName(run, number));
@@ -25,7 +25,7 @@ export async function checkReserve(directory: string, reserve: number): Promise<
   if (bavail * bsize >= reserve) return;
   throw new Fault(
     'unavailable',
-    `The file system of ${directory} has ${bavail * bsize} bytes left, and long work leaves ${reserve} free (setting longWork.reserve); make room there and try again.`,
+    `The file system of ${directory} has only ${bavail * bsize} bytes free, and long work must leave ${reserve} free (setting longWork.reserve); free some space there and try again.`,
   );
 }
 
@@ -39,7 +39,8 @@ const betweenAttempts = 200;
  */
 export async function removeStaging(path: string, run: string, signal?: AbortSignal): Promise<void> {
   const [, number = ''] = basename(path).split(`${run}-`);
-  if (basename(path) !== stagingName(run, Number(number))) throw new Error(`${path} is no staging of run ${run}.`);
+  if (basename(path) !== stagingName(run, Number(number)))
+    throw new Error(`${path} is not a temporary directory of run ${run}.`);
   for (let attempt = 1; ; attempt++) {
     if (!(await isThere(path))) return;
     try {

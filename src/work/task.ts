@@ -60,7 +60,7 @@ export class Outbox {
   }
 }
 
-/** What the work is given, in the process that does it, and how to send what it has told last. */
+/** What the work is given, in the process that does it, and how to send the last lines it has printed. */
 export function openTask(
   { directory, record, reserve, isolated }: Order,
   signal: AbortSignal,

@@ -73,7 +73,7 @@ test('a silent device costs one wait: those behind fail with the first, later on
   now = 400;
   const soon = governor.run('dead', 'w', never, work('soon'));
   await expect(soon).rejects.toThrow(
-    /^does not answer; that was 1 s ago, and it is left alone until \d\d:\d\d:\d\d UTC\.$/,
+    /^does not answer; that was 1 s ago, and it is not retried before \d\d:\d\d:\d\d UTC\.$/,
   );
   await expect(soon).rejects.toMatchObject({ kind: 'invalid', retryAfter: 1 });
   expect(started).toEqual(['first']);
@@ -200,7 +200,7 @@ test('who waits for a slow device too long gives up, and the others keep their t
   now = 51;
   await expect(first).rejects.toMatchObject({ kind: 'unavailable', retryAfter: 1 });
   await expect(first).rejects.toThrow(/^its turn did not come within 1 s: one other request for the same device/);
-  await expect(second).rejects.toThrow(/: 2 other requests for the same device came before/);
+  await expect(second).rejects.toThrow(/: 2 other requests for the same device came first/);
   finish.get('running')!();
   await running;
   await wait(0);
@@ -231,7 +231,7 @@ test('a wait that ended in time leaves no timer that ends another', async () => 
 
 const keys = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 const idle = (): number => 0;
-const limits = { inFlight: 2, lingering: 3, slowAfter: 20 };
+const limits = { inFlight: 2, slowInFlight: 3, slowAfter: 20 };
 
 test('work that takes long gives its slot to who waits, up to a bound of its own', async () => {
   const { started, finish, work } = controlled();

@@ -174,7 +174,7 @@ describe('a hook with a program', () => {
     symlinkSync('/bin/true', join(directory, 'hooks', 'away'));
     await hook('fifth', { command: 'away', kinds: 'status' });
     await server.ok('PUT', '/nodes/n1', { status: 'ping' });
-    await expect.poll(() => server.output()).toContain('leads out of there');
+    await expect.poll(() => server.output()).toContain('leads out of that directory');
     await removeHook('fifth');
   });
 });

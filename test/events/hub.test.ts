@@ -3,7 +3,7 @@ import { eventKinds } from '../../src/core/event-kinds.ts';
 import type { Logger } from '../../src/core/log.ts';
 import { EventHub } from '../../src/events/hub.ts';
 import type { Sink } from '../../src/events/listener.ts';
-import type { Told } from '../../src/events/view.ts';
+import type { EventData } from '../../src/events/view.ts';
 import { memoryStore, testOrigin, type TestStore } from '../harness/store.ts';
 
 const complaints: unknown[] = [];
@@ -72,8 +72,8 @@ const comment = (value: string) =>
   });
 
 function listen(user: string, sink: Sink, after?: string): Promise<void> {
-  const wish = { user, addresses: [], command: 'events', line: '', kinds: eventKinds, range: undefined, ranges: {} };
-  return hub.listen({ user, token: undefined, login: undefined, wish, after, seconds: undefined }, () => sink);
+  const filter = { user, addresses: [], command: 'events', line: '', kinds: eventKinds, range: undefined, ranges: {} };
+  return hub.listen({ user, token: undefined, login: undefined, filter, after, seconds: undefined }, () => sink);
 }
 
 it('is told the rest when it comes back, each once', async () => {
@@ -110,12 +110,12 @@ it('hears nothing more when its right ends while it is told what was before', as
 });
 
 it('goes on with the others where one in this process fails', async () => {
-  const heard: Told[] = [];
+  const heard: EventData[] = [];
   const leave = [
     hub.attach({ kinds: ['change'], range: undefined }, () => {
       throw new Error('broken');
     }),
-    hub.attach({ kinds: ['change'], range: undefined }, (told) => heard.push(...told)),
+    hub.attach({ kinds: ['change'], range: undefined }, (events) => heard.push(...events)),
   ];
   const connection = new Connection();
   void listen('op', connection);
@@ -131,7 +131,7 @@ it('keeps nothing of whoever could not be connected', async () => {
   const gone = (): Sink => {
     throw new Error('gone');
   };
-  const wish = {
+  const filter = {
     user: 'op',
     addresses: [],
     command: 'events',
@@ -140,7 +140,7 @@ it('keeps nothing of whoever could not be connected', async () => {
     range: undefined,
     ranges: {},
   };
-  const audience = { user: 'op', token: undefined, login: undefined, wish, after: undefined, seconds: undefined };
+  const audience = { user: 'op', token: undefined, login: undefined, filter, after: undefined, seconds: undefined };
   expect(() => hub.listen(audience, gone)).toThrow('gone');
   expect(hub.isHeard).toBe(false);
 });

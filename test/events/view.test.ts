@@ -3,10 +3,10 @@ import { View } from '../../src/events/view.ts';
 import { snapshotOf } from '../harness/snapshot.ts';
 
 it('whoever asks for nodes that nobody knows hears of no others', () => {
-  const wish = { user: '', addresses: [], command: 'events', line: '', ranges: {}, isOwn: true };
+  const filter = { user: '', addresses: [], command: 'events', line: '', ranges: {}, isOwn: true };
   const snapshot = snapshotOf({ nodelist: [{ node: 'n1', groups: 'all' }] });
   const tells = (range: string | undefined) =>
-    new View({ ...wish, kinds: ['power', 'run'], range }, snapshot).tell({
+    new View({ ...filter, kinds: ['power', 'run'], range }, snapshot).render({
       what: 'power',
       time: 0,
       nodes: ['n1'],

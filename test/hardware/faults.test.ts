@@ -90,7 +90,7 @@ describe.concurrent('an IPMI BMC', { timeout: 300_000 }, () => {
     await bmcs.fault(6, { garbage: true });
     const [reply, mixed] = await Promise.all([power('i7'), power('i7,i10')]);
     expect(errorOf(reply)).toEqual([418, 1]);
-    expect(reply.json.error[0]).toMatch(/^i7: what its BMC at 127\.83\.0\.7 answers is no valid IPMI/);
+    expect(reply.json.error[0]).toMatch(/^i7: what its BMC at 127\.83\.0\.7 answers is not valid IPMI/);
     expect(errorOf(mixed)).toEqual([403, 1]);
     await bmcs.fault(6, { garbage: false });
   });

@@ -46,7 +46,7 @@ it('the range of power limits, which DCMI does not tell, is na, and percent of i
   const reply = await server.call('PUT', '/nodes/i2/energy', { body: { cappingvalue: '50%' } });
   expect(errorOf(reply)).toEqual([403, 1]);
   expect(reply.json.error).toEqual([
-    'i2: this hardware does not tell the range of its power limit; give watts instead of percent.',
+    'i2: its BMC does not report the range of its power limit; give watts instead of percent.',
   ]);
 });
 

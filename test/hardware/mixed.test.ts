@@ -49,11 +49,11 @@ describe('a mixed range', () => {
     expect((await services.state(1)).boot.target).toBe('Pxe');
   });
 
-  const known = 'known are ipmi, redfish, openbmc, kvm';
+  const known = 'which is not one of ipmi, redfish, openbmc, kvm';
   const problems = [
     'bare: rpower is not possible: its attribute mgt is not set.',
     'nobmc: its attribute bmc, the address of its BMC, is not set.',
-    `odd: rpower is not possible: mgt is "carrier-pigeon", and ${known}.`,
+    `odd: rpower is not possible: mgt is "carrier-pigeon", ${known}.`,
   ];
 
   it('names what fails and nothing else; the good results are in the run', async () => {

@@ -200,7 +200,7 @@ describe('the status of a node', () => {
 
 describe('a node that does not reach the state', () => {
   it('is late: 408 if all are, 403 if only some', async () => {
-    const late = /^slow1: it was told to, but is not on: it is powering-on after 2 s\.$/;
+    const late = /^slow1: its BMC accepted the command, but it is powering-on instead of on after 2 s\.$/;
     const all = await power('slow1', 'on');
     expect(errorOf(all)).toEqual([408, 4]);
     expect(all.json.error).toEqual([expect.stringMatching(late)]);

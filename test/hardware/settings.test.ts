@@ -349,9 +349,9 @@ describe('the boot order', () => {
     await expectSet('new', 'bootorder', { order: 'Optical Drive' });
     await expectRefused(
       put('new', 'bootorder', { order: 'Pxe' }),
-      /^new: "Pxe" stands for several things to boot from; .*Hard Drive/,
+      /^new: "Pxe" means several boot options; .*Hard Drive/,
     );
-    await expectRefused(put('new', 'bootorder', { order: ['Tape'] }), /^new: "Tape" is nothing it can boot from/);
+    await expectRefused(put('new', 'bootorder', { order: ['Tape'] }), /^new: "Tape" is not a boot option/);
     expect((await services.state(places.new)).changes).toEqual(changes);
   });
 
@@ -423,7 +423,7 @@ describe('vitals', () => {
 
   it('have kinds', async () => {
     const unknown = await server.call('GET', '/nodes/ip/vitals/temp,mood');
-    expect(unknown.json.error[0]).toMatch(/^"mood" is not a kind of vitals; known are all, temp/);
+    expect(unknown.json.error[0]).toMatch(/^"mood" is not a kind of vitals; use all, temp/);
     const without = await server.call('GET', '/nodes/ip/vitals/altitude');
     expect(without.json.error[0]).toMatch(/^ip: IPMI has no vitals of the kind "altitude"/);
   });

@@ -160,7 +160,7 @@ describe('long work', () => {
     const mine = await toil('one', [], { token });
     expect(errorOf(mine)).toEqual([409, 1]);
     expect(mine.json.error[0]).toMatch(
-      new RegExp(`^User "anna" works on toil one with toil since \\d{4}-\\S+Z, run ${first};`),
+      new RegExp(`^User "anna" has been working on toil one with toil since \\d{4}-\\S+Z, run ${first};`),
     );
     expect((await toil('one', [])).json.error[0]).toContain(first);
     expect(errorOf(await toil('one', [], { root: '/xcatws' }))).toEqual([403, 1]);
@@ -168,7 +168,7 @@ describe('long work', () => {
     await ended(first);
     const roots = runOf(await toil('one', [{ wait: flag('none') }], async));
     const refused = await toil('one', [], { token });
-    expect(refused.json.error[0]).toMatch(/^User "root" works on toil one with toil since \S+Z; try again/);
+    expect(refused.json.error[0]).toMatch(/^User "root" has been working on toil one with toil since \S+Z; try again/);
     const unknown = await server.call('DELETE', `/runs/${roots}`, { token });
     expect(errorOf(unknown)).toEqual([404, 1]);
     expect(await server.ok('GET', `/runs/${roots}`)).toMatchObject({ state: 'running' });

@@ -99,10 +99,10 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
       'm1: it is on, and was started with 96 MB: for more memory switch it off first.',
     );
     expect(await refusal('m1', { cpucount: '4', adddisk: '4M' })).toBe(
-      'm1: it is on, and was started with room for 3 processors: for more switch it off first.',
+      'm1: it is on, and was started with at most 3 processors: for more switch it off first.',
     );
     expect(await refusal('m2', { adddisk: '4M' })).toBe(
-      'm2: it is on, and disks of the model ide come and go only while it is off: switch it off first.',
+      'm2: it is on, and disks of the model ide can be added or removed only while it is off: switch it off first.',
     );
     expect([await definition('m1'), await definition('m1', '--inactive'), disks()]).toEqual(before);
     expect(await attributes('m1')).toMatchObject({ vmcpus: cpus, vmmemory: '80' });
@@ -127,11 +127,17 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
       [{ purgedisk: 'vdx' }, 'it has no disk "vdx"; it has vda, vdc.'],
       [{ purgedisk: '../../etc/passwd' }, 'it has no disk "../../etc/passwd"; it has vda, vdc.'],
       [{ resizedisk: 'vda=1M' }, 'its disk vda has 2 MB and cannot shrink to 1 MB.'],
-      [{ resizedisk: 'vda' }, '"vda" is no new size of a disk: use the name of its device and the size, as in vdb=20.'],
-      [{ resizedisk: 'vda=99999999T' }, '"99999999T" is no size of a disk: gigabytes, or a number with K, M, G or T.'],
-      [{ adddisk: '-1' }, '"-1" is no size of a disk: gigabytes, or a number with K, M, G or T.'],
-      [{ adddisk: '<b/>' }, '"<b/>" is no size of a disk: gigabytes, or a number with K, M, G or T.'],
-      [{ cpucount: '0' }, '"0" is no number of processors: 1 to 4096.'],
+      [
+        { resizedisk: 'vda' },
+        '"vda" is not a new size of a disk: use the name of its device and the size, as in vdb=20.',
+      ],
+      [
+        { resizedisk: 'vda=99999999T' },
+        '"99999999T" is not the size of a disk: give gigabytes, or a number with K, M, G or T.',
+      ],
+      [{ adddisk: '-1' }, '"-1" is not the size of a disk: give gigabytes, or a number with K, M, G or T.'],
+      [{ adddisk: '<b/>' }, '"<b/>" is not the size of a disk: give gigabytes, or a number with K, M, G or T.'],
+      [{ cpucount: '0' }, '"0" is not a number of processors: give 1 to 4096.'],
       [{ resizedisk: 'vda=3M', purgedisk: 'vda' }, 'its disk vda cannot be resized and deleted at once.'],
     ] as const;
     for (const [body, sentence] of cases) expect(await refusal('m1', body)).toBe(`m1: ${sentence}`);
@@ -154,7 +160,7 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
     renameSync(join(images, 'm3.vda.qcow2'), theirs);
     await server.ok('POST', '/nodes/m3/vm', { memorysize: '16' });
     expect(await refusal('m3', { purgedisk: 'vda' })).toBe(
-      `m3: its disk vda, ${theirs}, was not made for it; with force it is deleted all the same.`,
+      `m3: its disk vda, ${theirs}, was not made for it; use force to delete it anyway.`,
     );
     const inTheWay = join(images, 'm3.vdb.qcow2');
     writeFileSync(inTheWay, 'precious');

@@ -47,7 +47,7 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
     await power('c1', 'on');
     await askGuest(world.lab, 'c1', 'GOLD');
     expect(await refusal('c1', { tomaster: 'gold' })).toBe(
-      'c1: it is on; switch it off first, or have its disks copied as it runs with force.',
+      'c1: it is on; switch it off first, or use force to copy its disks while it runs.',
     );
     await power('c1', 'off');
     expect(await clone('c1', { tomaster: 'gold' })).toEqual({

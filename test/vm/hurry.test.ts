@@ -52,7 +52,12 @@ describe('virtual machines of people who are in a hurry', { timeout: 120_000 }, 
     const before = await definition();
     const cases = [
       ['POST', 'r2', { disksize: ',,' }, '"disksize" is a list with nothing in it.'],
-      ['POST', 'r2', { disksize: '8P' }, 'r2: "8P" is no size of a disk: gigabytes, or a number with K, M, G or T.'],
+      [
+        'POST',
+        'r2',
+        { disksize: '8P' },
+        'r2: "8P" is not the size of a disk: give gigabytes, or a number with K, M, G or T.',
+      ],
       ['POST', 'r2', { memorysize: '99999999T' }, 'r2: "99999999T" is more memory than a machine can have.'],
       ['PUT', 'r1', { resizedisk: 'vda=9M,vda=10M' }, 'r1: its disk vda cannot have two sizes.'],
       ['PUT', 'r1', { purgedisk: ' , ' }, '"purgedisk" is a list with nothing in it.'],

@@ -93,7 +93,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
   it('have devices and disks in pools of libvirt', async () => {
     const { server, lab } = world;
     expect(await world.complaints('POST', '/nodes/k4/vm', { disksize: '8M,8M' })).toEqual([
-      `k4: no disk can be made at ${loop}: it is no directory and no pool.`,
+      `k4: no disk can be made at ${loop}: it is neither a directory nor a pool.`,
     ]);
     await server.ok('PUT', '/nodes/k4', { vmstorage: `shelf=virtio|phy:${loop}=virtio` });
     await server.ok('POST', '/nodes/k4/vm', { disksize: '8M' });
@@ -113,7 +113,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     const { lab } = world;
     const small = join(lab.directory, 'small');
     expect(await world.complaints('POST', '/nodes/k5/vm', { disksize: '8M' })).toEqual([
-      expect.stringMatching(`^k5: ${small} on localhost has no room for a disk of 8 MB: 0 MB are free\\.$`),
+      expect.stringMatching(`^k5: ${small} on localhost has no space for a disk of 8 MB: 0 MB are free\\.$`),
     ]);
     expect(await lab.inside('ls', small)).toBe('');
     for (const node of ['k8', 'k9']) {
@@ -167,7 +167,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     expect([filesWith(server.data, vidpassword), server.output().includes(vidpassword)]).toEqual([[], false]);
     expect(await world.complaints('PUT', '/nodes/seen/vm', { memorysize: '1' })).not.toContain(vidpassword);
     expect(await world.complaints('POST', '/nodes/seen/vmmigrate', { target: 'far' })).toEqual([
-      'seen: it stays on localhost: its attribute vmvirtflags says that it is pinned.',
+      'seen: it stays on localhost: its attribute vmvirtflags pins it there.',
     ]);
     expect(statSync(join(images, 'seen.hda.raw')).blocks).toBeGreaterThanOrEqual(8 * 2_048);
     await server.ok('DELETE', '/nodes/seen/vm', { purge: 'yes' });

@@ -95,13 +95,13 @@ describe('virtual machines that are made', { timeout: 120_000 }, () => {
     writeFileSync(theirs, Buffer.alloc(1 << 20));
     await world.makeByHand('m2', { disk: theirs });
     expect(await world.complaints('DELETE', '/nodes/m2/vm', { purge: 'yes' })).toEqual([
-      'm2: its virtual machine was not made by muster; with force it is removed all the same.',
+      'm2: its virtual machine was not made by muster; use force to remove it anyway.',
     ]);
     await world.lab.virsh('undefine', 'm2');
     await world.server.ok('PUT', '/nodes/m2', { vmstorage: theirs });
     await world.server.ok('POST', '/nodes/m2/vm');
     expect(await world.complaints('DELETE', '/nodes/m2/vm', { purge: 'yes' })).toEqual([
-      `m2: its disk ${theirs} was not made for it; with force it is deleted all the same.`,
+      `m2: its disk ${theirs} was not made for it; use force to delete it anyway.`,
     ]);
     expect(await machines()).toEqual(['m2']);
     await world.server.ok('DELETE', '/nodes/m2/vm', { purge: 'yes', force: 'yes' });
@@ -110,11 +110,11 @@ describe('virtual machines that are made', { timeout: 120_000 }, () => {
 
   it('say what is wrong', async () => {
     expect(await world.complaints('POST', '/nodes/m4,metal/vm', { disksize: '1' })).toEqual([
-      'm4: its attribute vmstorage names the pool no-such-pool, which localhost has not.',
+      'm4: its attribute vmstorage names the pool no-such-pool, which does not exist on localhost.',
       'metal: mkvm is not possible: mgt "ipmi" has no virtual machine.',
     ]);
     expect(await world.complaints('POST', '/nodes/m1/vm', { memorysize: 'lots' })).toEqual([
-      'm1: "lots" is no size of memory: megabytes, or a number with K, M, G or T, at least 4M.',
+      'm1: "lots" is not a size of memory: give megabytes, or a number with K, M, G or T, at least 4M.',
     ]);
     expect(await world.complaints('DELETE', '/nodes/m1/vm')).toEqual([
       'm1: there is no virtual machine m1 on localhost.',

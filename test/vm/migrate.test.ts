@@ -142,7 +142,7 @@ describe('virtual machines that move', { timeout: 180_000 }, () => {
     const shown = () => world.server.ok('GET', `/runs/${stream.run}`);
     await expect
       .poll(async () => (await shown()).underWay?.k2, { timeout: 60_000, interval: 50 })
-      .toMatch(/^\d+ MB of \d+ MB are there$/);
+      .toMatch(/^\d+ MB of \d+ MB are copied$/);
     const { vmmove } = await world.server.ok('GET', '/tables/vmmove/rows/node=k2');
     expect(vmmove).toEqual([{ node: 'k2', target: 'far', begun: expect.stringMatching(/Z$/) }]);
     await world.server.ok('DELETE', `/runs/${stream.run}`);

@@ -64,7 +64,7 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
     await server.ok('PUT', '/nodes/v2/nextboot', { order: 'def' });
     expect(await order()).toEqual(['hd']);
     expect(await world.complaints('PUT', '/nodes/v2/nextboot', { order: 'setup' })).toEqual([
-      'v2: a virtual machine cannot be told to boot "setup"; it can net, hd, cd, floppy, def.',
+      'v2: a virtual machine cannot boot from "setup"; use net, hd, cd, floppy, def.',
     ]);
   });
 

@@ -89,8 +89,10 @@ describe('snapshots of virtual machines', { timeout: 120_000 }, () => {
   it('say what is wrong', async () => {
     const complain = async (method: string, path: string, body?: object) =>
       (await world.complaints(method, path, body))[0];
-    expect(await complain('POST', '/nodes/s1/snapshots', { name: 'cut' })).toBe('s1: it has a snapshot cut already.');
-    const wrong = 'is no name of a snapshot: up to 63 letters and digits, and . _ - after the first.';
+    expect(await complain('POST', '/nodes/s1/snapshots', { name: 'cut' })).toBe(
+      's1: it already has a snapshot cut; give another name.',
+    );
+    const wrong = 'is not a name for a snapshot: use up to 63 letters and digits, and . _ - after the first.';
     for (const name of ['../../x', '-x', 'a b', '<x/>', 'x'.repeat(64)])
       expect(await complain('POST', '/nodes/s1/snapshots', { name })).toBe(`s1: "${name}" ${wrong}`);
     expect(await complain('POST', '/nodes/s2/snapshots', { name: 'x' })).toBe(

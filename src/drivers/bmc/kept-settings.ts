@@ -6,7 +6,7 @@ export interface Check {
   readonly wanted: string;
   /** Its value is not repeated. */
   readonly hidden?: boolean;
-  /** Undefined if the hardware does not tell. */
+  /** Undefined if the hardware does not report it. */
   read(signal: AbortSignal): Promise<string | undefined>;
   /** Whether what is shown is what was wanted; absent: if it is the same text. */
   isSame?(shown: string): boolean;
@@ -41,7 +41,7 @@ async function differing(check: Check, pause: Pause, signal: AbortSignal): Promi
   return shown;
 }
 
-/** What the hardware refuses to tell is believed. */
+/** What the hardware refuses to report is believed. */
 async function look(check: Check, signal: AbortSignal): Promise<string | undefined> {
   try {
     return await check.read(signal);
@@ -50,7 +50,7 @@ async function look(check: Check, signal: AbortSignal): Promise<string | undefin
     const silent = error instanceof Unreachable || error.kind === 'deadline' || error.kind === 'unavailable';
     if (!silent) return undefined;
     const setting = check.hidden ? check.attribute : `${check.attribute} "${check.wanted}"`;
-    const sentence = `its BMC accepted ${setting} but has not answered since; whether it kept it is not known.`;
+    const sentence = `its BMC accepted ${setting} but has not answered since; it is unknown whether it kept it.`;
     throw new Fault('deadline', sentence, { cause: error });
   }
 }

@@ -22,7 +22,7 @@ export interface BmcAccess {
   readonly certificate?: string | undefined;
 }
 
-/** The attributes that tell how to reach a BMC. */
+/** The attributes that say how to reach a BMC. */
 export const bmcAttributes = ['bmc', 'bmcport', 'bmcusername', 'bmcpassword'] as const;
 
 /** A driver of BMCs: its name is also the key of its accounts in table passwd. */

@@ -37,11 +37,11 @@ const longestReading = 600_000;
 export function boundedReading<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const seconds = longestReading / 1_000;
   const late = (): Fault =>
-    new Fault('deadline', `its BMC answered, but had not told all there was to ask after ${seconds} s.`);
+    new Fault('deadline', `its BMC answered, but had not answered all questions after ${seconds} s.`);
   return within(longestReading, late, signal, work);
 }
 
-/** What tells a BMC from all others, whatever its address. What it does not tell is undefined. */
+/** What distinguishes a BMC from all others, whatever its address. What it does not report is undefined. */
 export interface Identity {
   readonly guid: string | undefined;
   readonly mac: string | undefined;
@@ -77,7 +77,7 @@ const members = [
   ['MAC address', 'mac'],
 ] as const;
 
-/** What shows that one found is not the one wanted, in words; undefined if it is, or told nothing to know it by. */
+/** What shows that one found is not the one wanted, in words; undefined if it is, or reported nothing to know it by. */
 export function difference(wanted: Identity, found: Identity): string | undefined {
   const known = members.filter(([, member]) => wanted[member] !== undefined);
   const shown = known.filter(([, member]) => found[member] !== undefined);

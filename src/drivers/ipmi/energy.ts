@@ -15,7 +15,7 @@ const inlet = 0x40;
 /** Taken where no limit was ever set: no action but the limit itself, a second to come below it. */
 const freshLimit = { exceptionAction: 0, correctionTime: 1000, samplingPeriod: 1 };
 
-/** What the reference system prints for what the hardware does not tell. */
+/** What the reference system prints for what the hardware does not report. */
 const unknown = 'na';
 const watts = (value: number | undefined) => (value === undefined ? unknown : `${value} W`);
 
@@ -131,12 +131,9 @@ export function parseSwitch(value: string): boolean {
 /** `250` or `250W`. Of `50%` nobody knows what it is a part of. */
 export function parseWatts(value: string): number {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)\s*(W|%)?$/i.exec(value.trim());
-  if (!match) throw new Fault('invalid', `"${value}" is no power limit; give watts such as 250 or 250W.`);
+  if (!match) throw new Fault('invalid', `"${value}" is not a power limit; give watts such as 250 or 250W.`);
   if (match[2] === '%') {
-    throw new Fault(
-      'invalid',
-      'this hardware does not tell the range of its power limit; give watts instead of percent.',
-    );
+    throw new Fault('invalid', 'its BMC does not report the range of its power limit; give watts instead of percent.');
   }
   const wanted = Math.round(Number(match[1]));
   if (wanted >= 1 && wanted <= mostWatts) return wanted;

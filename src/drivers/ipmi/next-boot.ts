@@ -36,7 +36,7 @@ const deviceText = ({ device }: BootFlags): string => (device === undefined ? 'U
 
 const flagsText = (flags: BootFlags): string => (flags.valid ? deviceText(flags) : 'boot override inactive');
 
-/** Some hardware drops the valid bit of what it was told and boots from the device all the same. */
+/** Some hardware drops the valid bit of what it was sent and boots from the device all the same. */
 const keptText = (wanted: BootOverride | undefined, flags: BootFlags): string =>
   wanted === undefined || flags.valid
     ? flagsText(flags)

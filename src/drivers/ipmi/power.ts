@@ -81,7 +81,10 @@ async function reach(work: Work, action: 'on' | 'off' | 'softoff', signal: Abort
 async function restart(work: Work, action: 'reset' | 'cycle', signal: AbortSignal): Promise<State> {
   const { bmc } = work;
   if (!(await control(bmc, action, signal))) {
-    throw new Fault('deadline', `the power action ${action} got no answer; whether it was carried out is not known.`);
+    throw new Fault(
+      'deadline',
+      `the power action ${action} got no answer; it is unknown whether its BMC carried it out.`,
+    );
   }
   let seenOff = action === 'reset';
   const done = (state: State, elapsed: number) => {
@@ -95,7 +98,7 @@ async function restart(work: Work, action: 'reset' | 'cycle', signal: AbortSigna
 async function interrupt(bmc: Bmc, now: State, signal: AbortSignal): Promise<State> {
   if (now === 'off') throw new Fault('invalid', 'it is off, and nmi needs a running system.');
   if (await control(bmc, 'nmi', signal)) return now;
-  throw new Fault('deadline', 'the power action nmi got no answer; whether it was carried out is not known.');
+  throw new Fault('deadline', 'the power action nmi got no answer; it is unknown whether its BMC carried it out.');
 }
 
 async function perform(
@@ -159,7 +162,7 @@ export function ipmiBeacon(bmc: Bmc): Beacon {
     async state(signal) {
       const { identify: light } = await getChassisStatus(bmc.link, signal);
       if (light === undefined) {
-        throw new Fault('invalid', 'its BMC does not tell the state of its identify light.');
+        throw new Fault('invalid', 'its BMC does not report the state of its identify light.');
       }
       return states[light];
     },

@@ -162,7 +162,7 @@ async function move(bmc: Bmc, channel: number, address: string, signal: AbortSig
   if (now !== undefined && decodeIpv4(now) === address) return;
   const identity = await readIdentity(bmc.link, signal);
   await moveLanAddress(bmc.link, channel, bytes, signal);
-  const ordered = `its BMC was told to use the address ${address}`;
+  const ordered = `its BMC was asked to use the address ${address}`;
   const maybe = `It may still answer at ${bmc.access.address}.`;
   let reason = 'does not answer there.';
   const late = (): Fault => new Fault('deadline', [`${ordered} but ${reason}`, maybe]);

@@ -57,7 +57,7 @@ async function readSensors(
 async function readAll(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
   const labels = chassisLabels(await getChassisStatus(bmc.link, signal));
   const records = await bmc.records(signal).catch((error: unknown) => {
-    // One that lists no sensors, as simulators do, has told the rest all the same. Silence is the whole BMC's.
+    // One that lists no sensors, as simulators do, has reported the rest all the same. Silence is the whole BMC's.
     if (signal.aborted || unanswered(error, signal) || !(error instanceof Fault)) throw error;
     return error;
   });

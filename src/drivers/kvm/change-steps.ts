@@ -54,7 +54,7 @@ export async function changeStopped(change: Change): Promise<void> {
   await deleteDisks(change, doomed);
 }
 
-const keptWords = 'Not all could be made as it was:';
+const keptWords = 'Not everything could be undone:';
 
 /** A disk of its own in the place that was chosen for it. */
 async function makeDisk(
@@ -108,7 +108,7 @@ async function deleteDisks(
       left.push(`Its disk ${volume.key} is no longer its own, but could not be deleted: ${(error as Error).message}`);
     }
   }
-  if (left.length > 0) throw new Fault('invalid', ['all else was done.', ...left]);
+  if (left.length > 0) throw new Fault('invalid', ['everything else was done.', ...left]);
 }
 
 function redefined(domain: Element, { cpus, memory, purge }: Change, added: readonly Element[]): Element {
@@ -182,13 +182,13 @@ function refuseUnlessOff({ memory, cpus, add, purge }: Change, running: Element)
   }
   const places = Number(textOf(elementAt(running, 'vcpu')));
   if (cpus !== undefined && cpus > places) {
-    throw new Fault('invalid', `it is on, and was started with room for ${places} processors: for more ${offFirst}.`);
+    throw new Fault('invalid', `it is on, and was started with at most ${places} processors: for more ${offFirst}.`);
   }
   const stuck = [...add, ...purge].find(({ bus }) => fixed.includes(bus));
   if (stuck) {
     throw new Fault(
       'invalid',
-      `it is on, and disks of the model ${stuck.bus} come and go only while it is off: ${offFirst}.`,
+      `it is on, and disks of the model ${stuck.bus} can be added or removed only while it is off: ${offFirst}.`,
     );
   }
 }
@@ -209,8 +209,8 @@ async function giveMemory(change: Change, bytes: bigint, running: Element, undo:
       `its guest has not changed its memory to ${inMegabytes(bytes)}: it has ${inMegabytes(seen)}. If it has no driver for the balloon, ${offFirst}.`,
     );
   await until(change, late, async (connection, inTime) => {
-    const [told] = await domainStatistics(connection, statistics.balloon, [domain], { signal: inTime });
-    seen = BigInt(told?.values.get('balloon.current') ?? 0) * kibi;
+    const [found] = await domainStatistics(connection, statistics.balloon, [domain], { signal: inTime });
+    seen = BigInt(found?.values.get('balloon.current') ?? 0) * kibi;
     return seen / kibi === bytes / kibi;
   });
 }
@@ -272,7 +272,7 @@ async function detach(
   const late = (): Fault =>
     new Fault(
       'invalid',
-      `its guest has not let go of the disk ${device} in time, and may do so later: look at it again, or ${offFirst}.`,
+      `its guest has not released the disk ${device} in time and may do so later: look again, or ${offFirst}.`,
     );
   await until(
     change,

@@ -82,7 +82,7 @@ async function checked(
   const purge = [...new Set(request.purge)].map((device) => diskNamed(now!, device));
   const foreign = purge.find((disk) => !isMadeFor(node, disk));
   if (foreign && (!request.force || foreign.kind === 'block')) {
-    const hope = foreign.kind === 'block' ? 'devices are not deleted' : 'with force it is deleted all the same';
+    const hope = foreign.kind === 'block' ? 'devices are not deleted' : 'use force to delete it anyway';
     throw new Fault('invalid', `its disk ${foreign.device}, ${foreign.path}, was not made for it; ${hope}.`);
   }
   const resize: { disk: MachineDisk; from: bigint; to: bigint }[] = [];
@@ -110,7 +110,7 @@ function resizing(text: string): readonly [string, bigint] {
   if (!device || size === undefined || more.length > 0) {
     throw new Fault(
       'invalid',
-      `"${text}" is no new size of a disk: use the name of its device and the size, as in vdb=20.`,
+      `"${text}" is not a new size of a disk: use the name of its device and the size, as in vdb=20.`,
     );
   }
   return [device, diskSize(size)];
@@ -125,7 +125,10 @@ function newDisks(
   if (sizes.length === 0) return [];
   const location = settings.locations.findLast(({ kind }) => kind === 'directory' || kind === 'pool');
   if (!location) {
-    throw new Fault('invalid', 'its attribute vmstorage names no directory and no pool, so that no disk can be made.');
+    throw new Fault(
+      'invalid',
+      'its attribute vmstorage names neither a directory nor a pool, so muster does not know where to make its disk.',
+    );
   }
   const bus = location.bus ?? settings.bus;
   const used = new Set(taken.map(({ device }) => device));

@@ -52,14 +52,14 @@ export function deviceOn(bus: string, number: number): string | undefined {
 export function placesOf(settings: MachineSettings, sizes: readonly bigint[]): readonly Place[] {
   const { locations } = settings;
   if (sizes.length > 0 && locations.length === 0) {
-    throw new Fault('invalid', 'its attribute vmstorage is not set, so that no disk can be made.');
+    throw new Fault('invalid', 'its attribute vmstorage is not set, so muster does not know where to make its disk.');
   }
   const taken = new Map<string, number>();
   return Array.from({ length: Math.max(locations.length, sizes.length) }, (_, index) => {
     const location = locations[Math.min(index, locations.length - 1)]!;
     const size = sizes[index];
     if (size !== undefined && (location.kind === 'file' || location.kind === 'device')) {
-      throw new Fault('invalid', `no disk can be made at ${location.path}: it is no directory and no pool.`);
+      throw new Fault('invalid', `no disk can be made at ${location.path}: it is neither a directory nor a pool.`);
     }
     const bus = location.bus ?? settings.bus;
     const number = taken.get(bus) ?? 0;
@@ -82,7 +82,7 @@ export interface DiskRequest {
 /** Hears of what muster may not have made, before it is removed. */
 export type Removing = (what: string) => void;
 
-/** Finds or makes the disks of a machine. What was made is told to `undo` as soon as it may be there. */
+/** Finds or makes the disks of a machine. `undo` gets what was made as soon as it may be there. */
 export async function prepareDisks(
   hypervisor: Hypervisor,
   { node, settings, sizes, force, removing }: DiskRequest,
@@ -128,7 +128,7 @@ export async function poolAt(connection: LibvirtConnection, location: Location, 
   if (location.kind === 'pool') {
     throw new Fault(
       'invalid',
-      `its attribute vmstorage names the pool ${location.name}, which ${connection.where} has not.`,
+      `its attribute vmstorage names the pool ${location.name}, which does not exist on ${connection.where}.`,
     );
   }
   const build = location.kind === 'nfs';
@@ -218,7 +218,7 @@ async function explained(
   const free = await poolRoom(connection, pool, { signal });
   return new Fault(
     'invalid',
-    `${placeOf(location)} on ${connection.where} has no room for a disk of ${inMegabytes(size)}: ${inMegabytes(free)} are free.`,
+    `${placeOf(location)} on ${connection.where} has no space for a disk of ${inMegabytes(size)}: ${inMegabytes(free)} are free.`,
     { cause: error },
   );
 }
@@ -269,14 +269,14 @@ export const locationOf = (path: string): Location & { readonly path: string } =
   path: posix.dirname(path),
 });
 
-/** The volume group that a device is of, as far as its path tells. */
+/** The volume group that a device is of, as far as its path shows. */
 export const groupOf = (path: string): string | undefined => /^\/dev\/([\w.+-]+)\/[^/]+$/.exec(path)?.[1];
 
 /** What guests may have on a disk whose content is not looked at: no other file is reached by it. */
 const plainFormats: readonly string[] = ['raw', 'iso'];
 
 /**
- * A disk of a machine, for libvirt to read it or to change its size. It tells the format by what is in the disk, which the guest has
+ * A disk of a machine, for libvirt to read it or to change its size. It finds the format by what is in the disk, which the guest has
  * written: a disk that is defined as raw and holds a header of another format would lead to whatever file the guest names there.
  */
 export async function volumeOfDisk(

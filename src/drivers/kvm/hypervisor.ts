@@ -16,7 +16,7 @@ import { errorCodes } from '../../protocols/libvirt/procedures.ts';
 import type { HypervisorRoutes } from './routes.ts';
 
 const driverUri = 'qemu:///system';
-/** Machines that are remembered: a hypervisor may tell of any number. */
+/** Machines that are remembered: a hypervisor may report any number. */
 const mostKnown = 50_000;
 
 /** A hypervisor that is connected to, with the machines that are known there by name. */
@@ -55,7 +55,7 @@ export class Hypervisor {
     return hypervisor;
   }
 
-  /** Has all that happens to its machines told, until what is returned is called. */
+  /** Reports all that happens to its machines, until what is returned is called. */
   listen(listener: (event: LifecycleEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -129,11 +129,11 @@ class MachineStates {
   async #readMany(names: ReadonlySet<string>): Promise<ReadonlyMap<string, number>> {
     const { connection, known } = this.#hypervisor;
     const asked = [...names].flatMap((name) => known.get(name) ?? []);
-    // To look for machines that are named takes the daemon longer than to tell of all.
+    // To look for machines that are named takes the daemon longer than to list all.
     const areNamed = asked.length === names.size && asked.length * 2 < known.size;
-    const told = await domainStatistics(connection, statistics.state, areNamed ? asked : [], { signal: always });
+    const found = await domainStatistics(connection, statistics.state, areNamed ? asked : [], { signal: always });
     const states = new Map<string, number>();
-    for (const { domain, values } of told) {
+    for (const { domain, values } of found) {
       this.#hypervisor.remember(domain);
       states.set(domain.name, Number(values.get('state.state')));
     }

@@ -1,5 +1,5 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
-import type { HypervisorListener, MachineSight } from '../../core/machine-sights.ts';
+import type { HypervisorListener, ListedMachine } from '../../core/hypervisor-listener.ts';
 import { pause, unlessAborted, within } from '../../core/waiting.ts';
 import {
   domainStates,
@@ -50,7 +50,7 @@ export class Hypervisors {
     return unlessAborted(opened, signal);
   }
 
-  /** Keeps a connection to it from now on and has told what happens there, until what is returned is called. */
+  /** Keeps a connection to it from now on and reports what happens there, until what is returned is called. */
   follow(host: string, listener: HypervisorListener): () => void {
     const left = new AbortController();
     const signal = AbortSignal.any([left.signal, this.#closed.signal]);
@@ -60,7 +60,7 @@ export class Hypervisors {
   }
 
   async close(): Promise<void> {
-    this.#closed.abort(new Fault('unavailable', 'the service is being stopped.'));
+    this.#closed.abort(new Fault('unavailable', 'muster is shutting down; try again shortly.'));
     const all = await Promise.allSettled(this.#opened.values());
     for (const each of all) if (each.status === 'fulfilled') each.value.connection.close();
   }
@@ -90,7 +90,7 @@ const longestPause = 120_000;
 
 const isOn = (state: number): boolean => state !== domainStates.off && state !== domainStates.crashed;
 
-/** Tells what happens on a hypervisor until the signal says that it is enough. */
+/** Reports what happens on a hypervisor until the signal says that it is enough. */
 async function followHypervisor(
   connect: (signal: AbortSignal) => Promise<Hypervisor>,
   listener: HypervisorListener,
@@ -121,7 +121,7 @@ async function followHypervisor(
 async function listOf(
   { connection, place }: Hypervisor,
   signal: AbortSignal,
-): Promise<[place: string, MachineSight[]]> {
+): Promise<[place: string, ListedMachine[]]> {
   const all = await domainStatistics(connection, statistics.state, [], { signal });
   const machines = all.map(({ domain: { name, uuid }, values }) => ({
     name,
@@ -132,8 +132,8 @@ async function listOf(
 }
 
 /**
- * The order of events does not tell what is there in the end: that is looked at, after the last of them. What could not be looked at is
- * missed, and only a new list tells.
+ * The order of events does not show what is there in the end: that is looked at, after the last of them. What could not be looked at is
+ * missed, and only a new list shows it.
  */
 function teller(
   hypervisor: Hypervisor,

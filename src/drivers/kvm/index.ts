@@ -66,8 +66,8 @@ const settings = {
   }),
   libvirtCertificates: setting(
     Path,
-    'directory with `cacert.pem`, `clientcert.pem` and `clientkey.pem`: hypervisors elsewhere are reached by TLS, port 16514',
-    { defaultText: 'none: they are reached through SSH', variable: 'MUSTER_LIBVIRT_CERTIFICATES' },
+    'directory with `cacert.pem`, `clientcert.pem` and `clientkey.pem`: muster reaches other hypervisors by TLS, port 16514',
+    { defaultText: 'none: muster reaches them through SSH', variable: 'MUSTER_LIBVIRT_CERTIFICATES' },
   ),
   accelerator: setting(
     oneOf('kvm', 'qemu'),

@@ -30,19 +30,19 @@ export function locationsIn(vmstorage: string): readonly Location[] {
 
 function locationOf(text: string): Location {
   const [place = '', bus] = text.split('=', 2);
-  if (bus !== undefined && !word.test(bus)) throw wrong(text, `"${bus}" is no model`);
-  if (place.includes(',')) throw wrong(text, 'options after a comma are not known');
+  if (bus !== undefined && !word.test(bus)) throw wrong(text, `"${bus}" is not a model`);
+  if (place.includes(',')) throw wrong(text, 'options after a comma are not supported');
   if (place.startsWith('dir://')) return { kind: 'directory', path: pathOf(text, place.slice('dir://'.length)), bus };
   if (place.startsWith('phy:')) return { kind: 'device', path: pathOf(text, place.slice('phy:'.length)), bus };
   if (place.startsWith('/')) return { kind: 'file', path: pathOf(text, place), bus };
   if (place.startsWith('lvm://')) {
     const group = place.slice('lvm://'.length).replace(/\/$/, '');
-    if (!word.test(group)) throw wrong(text, `"${group}" is no volume group`);
+    if (!word.test(group)) throw wrong(text, `"${group}" is not a volume group`);
     return { kind: 'lvm', group, bus };
   }
   if (place.startsWith('nfs://')) {
     const [, server = '', path = ''] = /^nfs:\/\/([^/]*)(\/.*)?$/.exec(place) ?? [];
-    if (!serverShape.test(server)) throw wrong(text, `"${server}" is no server`);
+    if (!serverShape.test(server)) throw wrong(text, `"${server}" is not a server`);
     return { kind: 'nfs', server, path: pathOf(text, path), bus };
   }
   if (word.test(place)) return { kind: 'pool', name: place, bus };
@@ -54,7 +54,7 @@ function locationOf(text: string): Location {
 
 function pathOf(text: string, path: string): string {
   if (pathShape.test(path) && posix.normalize(path) === path) return path.length > 1 ? path.replace(/\/$/, '') : path;
-  throw wrong(text, `"${path}" is no path`);
+  throw wrong(text, `"${path}" is not a path`);
 }
 
 const wrong = (text: string, what: string): Fault =>

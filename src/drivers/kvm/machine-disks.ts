@@ -46,7 +46,7 @@ export function diskNamed(disks: readonly MachineDisk[], device: string): Machin
   throw new Fault('invalid', `it has no disk "${device}"; ${known}.`);
 }
 
-/** Made by muster for the node, as far as its name tells. */
+/** Made by muster for the node, as far as its name shows. */
 export const isNamedFor = (node: string, path: string): boolean => posix.basename(path).startsWith(`${node}.`);
 export const isMadeFor = (node: string, { kind, path }: Pick<MachineDisk, 'kind' | 'path'>): boolean =>
   kind === 'file' && isNamedFor(node, path);
@@ -59,8 +59,8 @@ export async function refuseInUse(
   signal: AbortSignal,
 ): Promise<void> {
   if (paths.length === 0) return;
-  const told = await domainStatistics(connection, statistics.block, [], { signal, withBacking: true });
-  for (const { domain, values } of told) {
+  const found = await domainStatistics(connection, statistics.block, [], { signal, withBacking: true });
+  for (const { domain, values } of found) {
     if (domain.uuid === owner?.uuid) continue;
     for (const [name, value] of values) {
       if (blockPath.test(name) && paths.includes(String(value))) {

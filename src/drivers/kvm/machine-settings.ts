@@ -25,11 +25,11 @@ export function bytesOf(text: string, usualUnit: string): bigint | undefined {
 /** More than any disk; numbers of 64 bits hold it. */
 const largestDisk = mebi * mebi * mebi;
 
-/** Bytes of a disk; gigabytes if no unit is told. */
+/** Bytes of a disk; gigabytes if no unit is given. */
 export function diskSize(text: string): bigint {
   const bytes = bytesOf(text, 'G');
   if (bytes !== undefined && bytes > 0n && bytes <= largestDisk) return bytes;
-  throw new Fault('invalid', `"${text}" is no size of a disk: gigabytes, or a number with K, M, G or T.`);
+  throw new Fault('invalid', `"${text}" is not the size of a disk: give gigabytes, or a number with K, M, G or T.`);
 }
 
 export const inMegabytes = (bytes: bigint): string => `${bytes / mebi} MB`;
@@ -70,7 +70,7 @@ export function virtFlags(text: string): VirtFlags {
     if (more.length === 0 && Object.hasOwn(takers, name) && takers[name]!(found, value)) continue;
     throw new Fault(
       'invalid',
-      `its attribute vmvirtflags, "${text}", is wrong: of "${item}" nothing can be made for libvirt; known are ${offered}.`,
+      `its attribute vmvirtflags, "${text}", is wrong: "${item}" means nothing to libvirt; use ${offered}.`,
     );
   }
   return found;
@@ -175,7 +175,7 @@ function choice(
   const value = attributes[name];
   if (value === undefined || value === '') return undefined;
   if (known ? !known.includes(value) : !word.test(value)) {
-    throw wrong(name, value, known ? `known are ${known.join(', ')}` : 'it is no word');
+    throw wrong(name, value, known ? `use ${known.join(', ')}` : 'use a single word');
   }
   return value;
 }
@@ -232,7 +232,7 @@ export function memoryOf(text: string): bigint {
   if (bytes === undefined || bytes < leastMemory) {
     throw new Fault(
       'invalid',
-      `"${text}" is no size of memory: megabytes, or a number with K, M, G or T, at least 4M.`,
+      `"${text}" is not a size of memory: give megabytes, or a number with K, M, G or T, at least 4M.`,
     );
   }
   if (bytes > mostMemory) throw new Fault('invalid', `"${text}" is more memory than a machine can have.`);
@@ -242,13 +242,14 @@ export function memoryOf(text: string): bigint {
 export function cpusOf(text: string): number {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= mostCpus) return count;
-  throw new Fault('invalid', `"${text}" is no number of processors: 1 to ${mostCpus}.`);
+  throw new Fault('invalid', `"${text}" is not a number of processors: give 1 to ${mostCpus}.`);
 }
 
 function bootOrderOf(text: string): readonly string[] {
   return listOf(text, ',').map((name) => {
     const device = Object.hasOwn(bootDevices, name) ? bootDevices[name] : undefined;
-    if (device === undefined) throw wrong('vmbootorder', text, `"${name}" cannot be booted; use net, hd, cd, floppy`);
+    if (device === undefined)
+      throw wrong('vmbootorder', text, `"${name}" cannot be booted from; use net, hd, cd or floppy`);
     return device;
   });
 }
@@ -267,7 +268,7 @@ function nicOf(text: string, usualModel: string): NicSettings {
 function macsOf(text: string | undefined): readonly string[] {
   return listOf(text, '|').map((entry) => {
     const [mac = ''] = entry.split('!', 1);
-    if (!macShape.test(mac)) throw wrong('mac', text!, `"${mac}" is no address of an Ethernet adapter`);
+    if (!macShape.test(mac)) throw wrong('mac', text!, `"${mac}" is not a MAC address`);
     return mac.toLowerCase();
   });
 }

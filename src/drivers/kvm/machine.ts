@@ -79,7 +79,7 @@ export type Undo = (hypervisor: Hypervisor, signal: AbortSignal) => Promise<void
 const undoTimeout = 60_000;
 const retryPause = 250;
 
-/** Takes back what was done, the last first; what stays is told with the failure, after `words`. */
+/** Takes back what was done, the last first; what stays is reported with the failure, after `words`. */
 export async function undone(
   error: unknown,
   undo: readonly Undo[],
@@ -121,7 +121,7 @@ export function persist<T>(
 
 class NotYet extends Fault {}
 
-/** Whatever keeps a hypervisor from being opened may be over in a moment: through SSH nobody can tell. */
+/** Whatever keeps a hypervisor from being opened may be over in a moment: through SSH nobody can know. */
 async function opened(opening: Promise<Hypervisor>): Promise<Hypervisor> {
   try {
     return await opening;

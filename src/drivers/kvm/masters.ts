@@ -54,7 +54,7 @@ export async function makeMaster(
       const { state } = await domainState(connection, domain, { signal });
       const isOff = state === domainStates.off;
       if (!isOff && !force) {
-        throw new Fault('invalid', 'it is on; switch it off first, or have its disks copied as it runs with force.');
+        throw new Fault('invalid', 'it is on; switch it off first, or use force to copy its disks while it runs.');
       }
       const disks = machineDisks(readXml(await domainXml(connection, domain, 'now', { signal })));
       const [first] = disks;
@@ -80,7 +80,7 @@ export async function makeMaster(
           message: await cloned(hypervisor, disks, volumes, signal),
         };
       } catch (error) {
-        throw await undone(error, undo, machine, `What there is of the master ${name} could not all be removed:`);
+        throw await undone(error, undo, machine, `Some of the master ${name} could not be removed:`);
       }
     }),
   );
@@ -190,7 +190,7 @@ async function copyComplete(
   for (;;) {
     const progress = await copyProgress(connection, domain, device, { signal });
     if (!progress)
-      throw new Fault('invalid', `the copying of its disk ${device} has ended by itself; is there room for it?`);
+      throw new Fault('invalid', `libvirt ended the copy of its disk ${device} early; check the free space there.`);
     const { done, of } = progress;
     if (of > 0n && done === of) return;
     tell(`Cloning ${posix.basename(path)}: ${inMegabytes(done)} of ${inMegabytes(of)}`);
@@ -265,7 +265,7 @@ async function disksOfMaster(
   signal: AbortSignal,
 ): Promise<readonly MasterDisk[]> {
   const { connection, pools, host } = hypervisor;
-  // A file that is called like one of its disks is none of it. Masters that others made have no definition to tell.
+  // A file that is called like one of its disks is none of it. Masters that others made have no definition that says so.
   const devices = definition === undefined ? undefined : machineDisks(readXml(definition)).map((disk) => disk.device);
   const found: MasterDisk[] = [];
   for (const location of locationsIn(storage).filter(isRoomy)) {

@@ -53,7 +53,7 @@ export async function migrateMachine(
   const { isPinned } = virtFlags(machine.access.attributes.vmvirtflags ?? '');
   if (machine.access.host === host) return { hasMoved: false, said: `Guest is already on host ${host}` };
   if (isPinned)
-    throw new Fault('invalid', `it stays on ${machine.access.host}: its attribute vmvirtflags says that it is pinned.`);
+    throw new Fault('invalid', `it stays on ${machine.access.host}: its attribute vmvirtflags pins it there.`);
   const to: Machine = { ...machine, access: destination };
   const source = await hypervisorOf(machine, signal);
   const target = await hypervisorOf(to, signal);
@@ -145,13 +145,13 @@ async function carry(move: Move): Promise<readonly string[]> {
     left = await transfer(move, { flags, copied: copied.map(({ device }) => device) });
   } catch (error) {
     if (error instanceof Adrift) throw error;
-    const told = await undone(
+    const failure = await undone(
       error,
       atTarget,
       to,
       `What was made for it on ${target.host} could not all be removed again:`,
     );
-    throw await undone(told, atSource, from, `It could not be made as it was on ${source.host}:`);
+    throw await undone(failure, atSource, from, `It could not be made as it was on ${source.host}:`);
   }
   if (isOff) await persist(to, switchOff(domain));
   return left;
@@ -177,7 +177,7 @@ async function makeRoom(
   await volumeIn(target, locationOf(path), { name, size, format, force: false }, undo, signal);
 }
 
-/** What was copied is of no more use where it was; what was not made for it stays, and is told. */
+/** What was copied is of no more use where it was; what was not made for it stays, and is reported. */
 async function removeCopied({ from, source, copied }: Move): Promise<readonly string[]> {
   const left: string[] = [];
   for (const disk of copied) {
@@ -211,7 +211,7 @@ async function sharedDisks(
   if (device) {
     throw new Fault(
       'invalid',
-      `its disk ${device.device} is the device ${device.path}, of which nobody can tell whether ${target.host} has the same.`,
+      `its disk ${device.device} is the device ${device.path}, and muster cannot know whether ${target.host} has the same.`,
     );
   }
   const directories = new Map<string, boolean>();
@@ -249,6 +249,6 @@ function refuseCached(disks: readonly MachineDisk[]): void {
   const { device, cache = 'default' } = cached;
   throw new Fault(
     'invalid',
-    `its disk ${device} has the cache "${cache}", with which it cannot move as it runs; with none or directsync it can.`,
+    `its disk ${device} has the cache "${cache}", with which it cannot move while it runs; use none or directsync.`,
   );
 }

@@ -8,7 +8,7 @@ import type { Hypervisor } from './hypervisor.ts';
 import { hypervisorOf, type Machine, type Undo, undone } from './machine.ts';
 import type { MachineSettings } from './machine-settings.ts';
 
-/** Finds or makes the disks of a machine; `undo` is told of each before it is there. */
+/** Finds or makes the disks of a machine; `undo` gets each before it is there. */
 export type DiskMaker = (hypervisor: Hypervisor, undo: Undo[]) => Promise<readonly Disk[]>;
 
 export interface NewMachine {
@@ -31,7 +31,7 @@ export async function makeMachine(
 ): Promise<MadeMachine> {
   const { node } = machine.access;
   const uuid = known ?? randomUUID();
-  if (!uuidShape.test(uuid)) throw new Fault('invalid', `its UUID in table vpd, "${uuid}", is none.`);
+  if (!uuidShape.test(uuid)) throw new Fault('invalid', `its UUID in table vpd, "${uuid}", is not a UUID.`);
   const hypervisor = await hypervisorOf(machine, signal);
   const { connection, host } = hypervisor;
   const macs = settings.nics.map((_, index) => settings.macs[index] ?? newMac());
@@ -65,7 +65,7 @@ export async function refuseTaken(
   signal: AbortSignal,
 ): Promise<void> {
   const { connection, host } = hypervisor;
-  // Events tell of a machine that is gone after the answers do.
+  // Events report that a machine is gone after the answers do.
   const taken = await findDomain(connection, { name: node }, { signal });
   if (taken) {
     const xml = readXml(await domainXml(connection, taken, 'next start', { signal }));

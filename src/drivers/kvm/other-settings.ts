@@ -60,7 +60,7 @@ export function otherSettings(text: string): OtherSettings {
     if (!isTaken) {
       throw new Fault(
         'invalid',
-        `its attribute vmothersetting, "${text}", is wrong: of "${item}" nothing can be made; known are ${offered}.`,
+        `its attribute vmothersetting, "${text}", is wrong: "${item}" is not known; use ${offered}.`,
       );
     }
   }
@@ -94,7 +94,7 @@ export function displayOf(
   if (password !== undefined && (password.length > most || !passwordShape.test(password))) {
     throw new Fault(
       'invalid',
-      `its vidpassword in table vm is no password for ${display.protocol}, which takes 1 to ${most} characters of ASCII.`,
+      `its vidpassword in table vm does not suit ${display.protocol}, which takes 1 to ${most} ASCII characters.`,
     );
   }
   return display;

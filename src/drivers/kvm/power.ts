@@ -52,7 +52,7 @@ const readState = (machine: Machine, signal: AbortSignal): Promise<State> =>
     return state === undefined ? hypervisor.lacks(node) : (states[state] ?? 'on');
   });
 
-/** Nobody knows whether the daemon has done what it was told. */
+/** Nobody knows whether the daemon has done what it was asked to. */
 const isUncertain = (error: unknown): boolean =>
   isLost(error) || (error instanceof LibvirtFault && error.failure === 'late');
 
@@ -250,16 +250,20 @@ async function setOrder(
   { persistent, mode }: Parameters<NextBoot['set']>[1],
   signal: AbortSignal,
 ): Promise<void> {
-  if (mode !== undefined) throw new Fault('invalid', 'a virtual machine has the firmware it was made with.');
+  if (mode !== undefined)
+    throw new Fault('invalid', 'the firmware of a virtual machine cannot be chosen per boot; leave the mode out.');
   if (order === 'def') return endOverride(machine, signal);
   const device = devices[order];
   if (device === undefined) {
     const offered = [...Object.keys(devices), 'def'].join(', ');
-    throw new Fault('invalid', `a virtual machine cannot be told to boot "${order}"; it can ${offered}.`);
+    throw new Fault('invalid', `a virtual machine cannot boot from "${order}"; use ${offered}.`);
   }
   await redefine(machine, signal, (domain) => {
     if (hasDeviceOrder(domain)) {
-      throw new Fault('invalid', 'its definition numbers its devices for booting, which nextboot does not change.');
+      throw new Fault(
+        'invalid',
+        'its definition gives its devices a boot order of their own, which nextboot cannot change.',
+      );
     }
     const usual = keptIn(domain) ?? orderIn(domain);
     const wanted = [device, ...usual.filter((each) => each !== device)];

@@ -189,14 +189,14 @@ function* linesOf(values: Parameters): Generator<VitalsLine> {
   yield* parts('net', 'count', 'Network', ofNic);
 }
 
-/** What libvirt counts of a machine. Of one that is off that is little; what it does not tell is left out. */
+/** What libvirt counts of a machine. Of one that is off that is little; what it does not report is left out. */
 export function kvmVitals(machine: Machine): Vitals {
   return {
     async read(kinds, signal): Promise<Labelled> {
-      const [told] = await readMachine(machine, signal, (connection, domain) =>
+      const [found] = await readMachine(machine, signal, (connection, domain) =>
         domainStatistics(connection, wanted, [domain], { signal }),
       );
-      const lines = [...linesOf(told?.values ?? new Map())];
+      const lines = [...linesOf(found?.values ?? new Map())];
       const chosen = lines.filter((line) => kinds.length === 0 || line.kinds.some((kind) => kinds.includes(kind)));
       return Object.fromEntries(chosen.map(({ label, value }) => [label, value]));
     },

@@ -71,7 +71,7 @@ async function credentialsIn(directory: string): Promise<TlsCredentials> {
     try {
       return await readFile(file, 'utf8');
     } catch (error) {
-      const why = `${file}, which hardware.libvirtCertificates leads to, cannot be read: ${(error as Error).message}.`;
+      const why = `${file}, from the setting hardware.libvirtCertificates, cannot be read: ${(error as Error).message}.`;
       throw new Fault('unavailable', why, { cause: error });
     }
   };

@@ -26,7 +26,7 @@ const powers: Readonly<Record<string, string>> = { running: 'on', shutoff: 'off'
 const wrongName = (name: string): Fault =>
   new Fault(
     'invalid',
-    `"${name.slice(0, 80)}" is no name of a snapshot: up to 63 letters and digits, and . _ - after the first.`,
+    `"${name.slice(0, 80)}" is not a name for a snapshot: use up to 63 letters and digits, and . _ - after the first.`,
   );
 
 async function named(
@@ -92,7 +92,7 @@ async function create(
   }
   await work(machine, signal, async (connection, domain, options) => {
     if (await findSnapshot(connection, domain, name, { signal })) {
-      throw new Fault('invalid', `it has a snapshot ${name} already.`);
+      throw new Fault('invalid', `it already has a snapshot ${name}; give another name.`);
     }
     const disks = machineDisks(readXml(await domainXml(connection, domain, 'now', { signal })));
     const unfit = disks.find(({ format }) => format !== 'qcow2');
@@ -112,7 +112,7 @@ async function create(
         const made = await findSnapshot(at.connection, domain, name, { signal: later });
         if (made) await deleteSnapshot(at.connection, made, { signal: later, timeout: copyTimeout });
       };
-      throw await undone(error, [remove], machine, 'What there is of the snapshot could not be removed:');
+      throw await undone(error, [remove], machine, 'Some of the snapshot could not be removed:');
     }
   });
 }

@@ -55,7 +55,7 @@ export async function transfer(move: Move, migration: Migration): Promise<readon
   }
 }
 
-/** Told to end it, libvirt does, and then answers. */
+/** Asked to end it, libvirt does, and then answers. */
 async function perform(
   { domain, source: { connection }, tell, signal }: Move,
   migration: Migration,
@@ -74,11 +74,11 @@ async function perform(
       const [done, of] = ['data_processed', 'data_total'].map((name) =>
         Math.round(Number(statistics.get(name) ?? 0) / mebi),
       );
-      if (of! > 0) tell(`${done} MB of ${of} MB are there`);
+      if (of! > 0) tell(`${done} MB of ${of} MB are copied`);
       await pause(poll, unhurried.signal);
     }
   })();
-  // It only tells; what goes wrong the other one hears of.
+  // It only reports progress; what goes wrong the other one hears of.
   watching.catch(() => undefined);
   try {
     return await performing;
@@ -107,10 +107,14 @@ async function arrive({ to, domain, target, state }: Move, migration: Migration,
 const adrift =
   (host: string) =>
   (error: Error): never => {
-    const first = `${host} does not tell whether it is there now: ${error.message}`;
-    throw new Adrift('invalid', [first, 'It is paused where it was; find out before it is let run there.'], {
-      cause: error,
-    });
+    const first = `${host} does not say whether it is there now: ${error.message}`;
+    throw new Adrift(
+      'invalid',
+      [first, 'It is paused where it was; find out where it runs before you resume it there.'],
+      {
+        cause: error,
+      },
+    );
   };
 
 /** Whether it does there what it did before, or is about to. */

@@ -47,7 +47,7 @@ async function removeFrom(
   const xml = readXml(await domainXml(connection, domain, 'next start', { signal }));
   const isOurs = elementAt(xml, 'metadata', madeHere) !== undefined;
   if (!force && !isOurs) {
-    throw new Fault('invalid', 'its virtual machine was not made by muster; with force it is removed all the same.');
+    throw new Fault('invalid', 'its virtual machine was not made by muster; use force to remove it anyway.');
   }
   const { state } = await domainState(connection, domain, { signal });
   if (!force && state !== domainStates.off) {
@@ -78,10 +78,7 @@ function disksToDelete(node: string, xml: Element, force: boolean): readonly Mac
   );
   const foreign = disks.map(({ path }) => path).filter((path) => !isNamedFor(node, path));
   if (foreign.length > 0 && !force) {
-    throw new Fault(
-      'invalid',
-      `its disk ${foreign.join(', ')} was not made for it; with force it is deleted all the same.`,
-    );
+    throw new Fault('invalid', `its disk ${foreign.join(', ')} was not made for it; use force to delete it anyway.`);
   }
   return disks;
 }

@@ -15,7 +15,7 @@ export const openbmcBeaconWords = (state: string): string => {
   return `Front:${word} Rear:${word}`;
 };
 
-/** The lights of a machine; Redfish tells nothing of those for faults and power. */
+/** The lights of a machine; Redfish reports nothing of those for faults and power. */
 export async function openbmcLeds(
   { service }: Target,
   resources: readonly Resource[],

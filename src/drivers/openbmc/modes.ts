@@ -43,7 +43,7 @@ export const setThermalMode: SpWriter = async (target, { thermalmode = '' }, sig
 
 const redundancyStates: Readonly<Record<string, string>> = { enabled: 'Enabled', disabled: 'Disabled' };
 
-/** Where a chassis tells of its power supplies: the older resource says whether they are, the newer only how they do. */
+/** Where a chassis reports its power supplies: the older resource says whether they are, the newer only how they do. */
 async function redundancyOf(target: Target, signal: AbortSignal): Promise<Redundancy> {
   for (const { body } of await chassisFor(target, signal)) {
     const power = await target.service.find(linkAt(body, 'Power'), signal);
@@ -68,7 +68,7 @@ export const supplyRedundancy: SpReader = async (target, signal) =>
 export const setSupplyRedundancy: SpWriter = async (target, { powersupplyredundancy = '' }, signal) => {
   const enabled = valueFor(redundancyStates, 'powersupplyredundancy', powersupplyredundancy) === 'Enabled';
   const { power } = await redundancyOf(target, signal);
-  if (!power) throw new Fault('invalid', 'its BMC does not let powersupplyredundancy be set.');
+  if (!power) throw new Fault('invalid', 'its BMC does not allow powersupplyredundancy to be set.');
   await target.service.patch(power, { Redundancy: [{ RedundancyEnabled: enabled }] }, signal);
 };
 

@@ -36,7 +36,7 @@ function openbmcController(target: Target): Controller {
     async restart(signal) {
       const manager = await managerFor(target, signal);
       const reset = manager && (await actionOf(target.service, manager, 'Manager.Reset', 'ResetType', signal));
-      if (!reset) throw new Fault('invalid', 'its BMC cannot be started anew.');
+      if (!reset) throw new Fault('invalid', 'its BMC cannot be restarted.');
       const type = restarts.find((one) => reset.allowed?.includes(one) ?? true);
       if (type === undefined) throw notOffered('restart of its own', reset.allowed ?? []);
       await target.service.order(reset.target, { ResetType: type }, signal);

@@ -19,8 +19,8 @@ const colours: Readonly<Record<Action, readonly string[]>> = {
 };
 const shown: Readonly<Record<string, string>> = { Lit: 'on', Blinking: 'blink', Off: 'off' };
 
-/** `tell` says a state in the words of a kind of hardware. */
-export function redfishBeacon(target: Target, tell = (state: string): string => state): Beacon {
+/** `wordFor` says a state in the words of a kind of hardware. */
+export function redfishBeacon(target: Target, wordFor = (state: string): string => state): Beacon {
   let steady = false;
   return {
     async state(signal) {
@@ -28,7 +28,7 @@ export function redfishBeacon(target: Target, tell = (state: string): string => 
       const state = stateOf(lights);
       if (state === undefined) throw noLight();
       // Some services blink with a light that is on, and show that in the older property.
-      return tell(state === 'blink' && steady && isActive(lights) ? 'on' : state);
+      return wordFor(state === 'blink' && steady && isActive(lights) ? 'on' : state);
     },
     async set(action, signal) {
       const lights = await lightsOf(target, signal);
@@ -72,7 +72,7 @@ const isBlinking = ({ resource, property }: Light): boolean =>
 const isActive = (lights: readonly Light[]): boolean =>
   lights.some(({ resource }) => flagAt(resource.body, 'LocationIndicatorActive') === true);
 
-/** The newer property does not tell blinking from shining, so the older has its say. Undefined: there is no light. */
+/** The newer property does not distinguish blinking from shining, so the older has its say. Undefined: there is no light. */
 function stateOf(lights: readonly Light[]): string | undefined {
   if (lights.some(isBlinking)) return 'blink';
   const [light] = lights;
@@ -83,13 +83,13 @@ function stateOf(lights: readonly Light[]): string | undefined {
   return shown[colour] ?? colour.toLowerCase();
 }
 
-/** The state of the location light, and whether each of the two properties tells of it. */
+/** The state of the location light, and whether each of the two properties reports it. */
 export function lightIn(resources: readonly Resource[]): { state: string; newer: boolean; older: boolean } | undefined {
   const lights = lightsIn(resources);
   const state = stateOf(lights);
   if (state === undefined) return undefined;
-  const tells = (wanted: Light['property']): boolean => lights.some(({ property }) => property === wanted);
-  return { state, newer: tells('LocationIndicatorActive'), older: tells('IndicatorLED') };
+  const reports = (wanted: Light['property']): boolean => lights.some(({ property }) => property === wanted);
+  return { state, newer: reports('LocationIndicatorActive'), older: reports('IndicatorLED') };
 }
 
 function changeFor({ resource: { body }, property }: Light, action: Action): Record<string, unknown> {

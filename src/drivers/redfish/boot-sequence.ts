@@ -63,7 +63,7 @@ async function setOrder(target: Target, order: readonly string[], signal: AbortS
   await until(
     async () => orderOf(await target.service.get(changed, signal)),
     (now) => isSame(now, wanted),
-    (now) => new Fault('invalid', `its BMC took the boot order, but goes on to show "${now.join(',')}".`),
+    (now) => new Fault('invalid', `its BMC accepted the boot order, but still shows "${now.join(',')}".`),
     settles,
     signal,
   );
@@ -77,7 +77,7 @@ function pick(options: readonly Option[], word: string): Option {
   const kind = options.filter(({ alias }) => alias?.toLowerCase() === wanted);
   if (kind.length === 1) return kind[0]!;
   const known = options.map(({ name }) => name).join(', ');
-  const problem = kind.length > 1 ? 'stands for several things to boot from' : 'is nothing it can boot from';
+  const problem = kind.length > 1 ? 'means several boot options' : 'is not a boot option';
   throw new Fault('invalid', `"${word}" ${problem}; its BMC shows ${known}.`);
 }
 

@@ -107,7 +107,7 @@ function controlLimit(
       if (limit !== undefined) return change(limit);
       throw new Fault(
         'invalid',
-        'its BMC keeps no power limit that is off and does not tell the highest one; ' +
+        'its BMC cannot keep a power limit that is off and does not report the highest one; ' +
           'set cappingvalue, which turns it on.',
       );
     },
@@ -190,7 +190,7 @@ export function wattsOf(text: string, { minimum, maximum }: Pick<PowerLimit, 'mi
     if (maximum === undefined) {
       throw new Fault(
         'invalid',
-        'its BMC does not tell the highest power limit, of which a percentage could be taken; ' +
+        'its BMC does not report the highest power limit, so a percentage has no meaning; ' +
           'give cappingvalue in watts.',
       );
     }

@@ -138,7 +138,8 @@ async function clearLog(target: Target, signal: AbortSignal): Promise<void> {
   await until(
     async () => (await identities()).filter((identity) => before.has(identity)).length,
     (left) => left === 0,
-    (left) => new Fault('invalid', `its event log was told to clear, but still has ${left} of its entries.`),
+    (left) =>
+      new Fault('invalid', `its BMC was asked to clear its event log, but the log still has ${left} of its entries.`),
     clearing,
     signal,
   );

@@ -62,7 +62,7 @@ async function setOverride(
   const shown = await until(
     async () => overrideIn(await target.service.get(changed, signal), defaults),
     (word) => word === wanted || (order === 'def' && word === defaults.none),
-    (word) => new Fault('invalid', `its BMC took the setting ${order}, but goes on to show "${word}".`),
+    (word) => new Fault('invalid', `its BMC accepted the setting ${order}, but still shows "${word}".`),
     settles,
     signal,
   );

@@ -25,7 +25,7 @@ interface Powered {
 
 export type PowerReader = (target: Target, signal: AbortSignal) => Promise<Powered>;
 
-/** The chassis has power, but the system in it does not run: OpenBMC tells the two apart. */
+/** The chassis has power, but the system in it does not run: OpenBMC distinguishes the two. */
 export const chassisOnly = 'on (Chassis)';
 
 /** The system with its power state, or that of its chassis; where there is no system, the enclosure. */
@@ -37,7 +37,7 @@ export async function powered(target: Target, signal: AbortSignal): Promise<Powe
     const state = powerStateIn(chassis);
     if (state !== undefined) return { resource: system ?? chassis, state };
   }
-  throw new Fault('invalid', 'its BMC does not tell the power state.');
+  throw new Fault('invalid', 'its BMC does not report the power state.');
 }
 
 /** Resource.ResetType of the DMTF schemas: what does an action, best first. */
@@ -55,7 +55,7 @@ const resetTypes: Readonly<Record<Exclude<PowerAction, 'boot'>, readonly string[
 /** After an order to cycle, a service may go on saying `on` for a moment, and may never be seen off. */
 const cycleSettles = 3_000;
 
-/** A node whose power is told by a reader of its kind. */
+/** A node whose power is read by a reader of its kind. */
 interface Machine extends Target {
   readonly read: (signal: AbortSignal) => Promise<Powered>;
 }
@@ -188,7 +188,7 @@ function reach(target: Machine, goal: string, signal: AbortSignal): Promise<stri
   return until(
     () => powerState(target, signal),
     (state) => state === goal,
-    (state) => late(target, `it was told to, but is not ${goal}: it is ${state}`),
+    (state) => late(target, `its BMC accepted the command, but it is ${state} instead of ${goal}`),
     target.powerTimeout,
     signal,
   );

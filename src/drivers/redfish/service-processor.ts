@@ -31,7 +31,7 @@ export function redfishServiceProcessor(
       const read = Object.hasOwn(readers, attribute) ? readers[attribute] : undefined;
       if (!read) throw unknownAttribute(attribute, Object.keys(readers));
       const lines = await read(target, signal);
-      if (lines.length === 0) throw new Fault('invalid', `its BMC does not tell ${attribute}.`);
+      if (lines.length === 0) throw new Fault('invalid', `its BMC does not report ${attribute}.`);
       return labelled(lines);
     },
     async set(settings, signal) {

@@ -117,7 +117,7 @@ async function verifyMove(
     () =>
       new Fault(
         'deadline',
-        `its BMC was told to move to ${address}, but does not answer there: ` +
+        `its BMC was asked to move to ${address}, but does not answer there: ` +
           `${problem?.message ?? 'another Redfish service does.'} Its attribute bmc is unchanged.`,
       ),
     target.addressTimeout,

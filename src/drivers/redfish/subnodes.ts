@@ -10,7 +10,7 @@ type Members = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
  * The computer systems of a service but the one the node is itself, and what its chassis contain that is no computer. Each is called by its host name,
- * else by its Id behind the name of the chassis; equal names are told apart by their number.
+ * else by its Id behind the name of the chassis; equal names differ by their number.
  */
 export function redfishSubnodes({ service, access }: Target): Subnodes {
   return {

@@ -18,7 +18,7 @@ const policies: Readonly<Record<string, string>> = {
   LastState: 'Last State',
 };
 
-/** What kinds of hardware tell differently. */
+/** What kinds of hardware report differently. */
 export interface VitalsWays {
   readonly power: PowerReader;
   /** `resources` are what is switched and its chassis. */

@@ -1,4 +1,4 @@
-import type { Told } from '../view.ts';
+import type { EventData } from '../view.ts';
 
 /** Of one hook. */
 export interface QueueLimits {
@@ -21,7 +21,7 @@ export const usualLimits: QueueLimits = {
   longestWait: 300_000,
 };
 
-/** Events on their way to one receiver, one push at a time and in their order. What is too much is dropped, the oldest first, and told. */
+/** Events on their way to one receiver, one push at a time and in their order. What is too much is dropped, the oldest first, and reported as a gap. */
 export class HookQueue {
   readonly #limits: QueueLimits;
   readonly #deliver: (events: readonly string[]) => Promise<void>;
@@ -48,9 +48,9 @@ export class HookQueue {
     return this.#queue.length;
   }
 
-  add(told: readonly Told[]): void {
+  add(events: readonly EventData[]): void {
     if (this.#isClosed) return;
-    for (const { data } of told) {
+    for (const { data } of events) {
       this.#queue.push(data);
       this.#bytes += data.length;
     }
@@ -84,7 +84,7 @@ export class HookQueue {
       const gap =
         lost === 0
           ? []
-          : [JSON.stringify({ kind: 'gap', message: `${lost} events were too many for this hook and are not told.` })];
+          : [JSON.stringify({ kind: 'gap', message: `${lost} events were too many for this hook and were dropped.` })];
       if (!(await this.#tried([...gap, ...some]))) {
         this.#lost += lost + some.length;
         this.counts.dropped += some.length;

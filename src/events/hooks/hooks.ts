@@ -87,8 +87,8 @@ export class Hooks {
     const { events, log } = this.#services;
     let hasFailed = false;
     const queue = new HookQueue(
-      async (told) => {
-        await this.#deliver(name, row, told);
+      async (batch) => {
+        await this.#deliver(name, row, batch);
         if (hasFailed) log.info({ hook: name }, 'the hook takes events again');
         hasFailed = false;
       },
@@ -101,8 +101,8 @@ export class Hooks {
         hasFailed = true;
       },
     );
-    const detach = events.attach({ kinds: kindsOf(row), range: row['noderange'] || undefined }, (told) =>
-      queue.add(told),
+    const detach = events.attach({ kinds: kindsOf(row), range: row['noderange'] || undefined }, (some) =>
+      queue.add(some),
     );
     const end = (): void => {
       detach();
@@ -111,12 +111,12 @@ export class Hooks {
     this.#running.set(name, { row, queue, end });
   }
 
-  async #deliver(name: string, row: Row, told: readonly string[]): Promise<void> {
+  async #deliver(name: string, row: Row, batch: readonly string[]): Promise<void> {
     const milliseconds = this.#settings.seconds * 1_000;
-    const body = `{"hook":${JSON.stringify(name)},"events":[${told.join(',')}]}\n`;
+    const body = `{"hook":${JSON.stringify(name)},"events":[${batch.join(',')}]}\n`;
     const { url, command, secret } = row;
     if (command) return runProgram(programFile(this.#settings.directory, command), name, body, milliseconds);
-    if (!url) throw new Fault('invalid', 'it has neither url nor command.');
+    if (!url) throw new Fault('invalid', 'it has neither a url nor a command; set one of them.');
     const opened = secret ? this.#services.box.open(secret, 'hooks.secret') : undefined;
     return push({ url, secret: opened, body, guard: this.#guard, ca: this.#ca, milliseconds });
   }

@@ -43,7 +43,7 @@ export class ReceiverGuard {
     if (isInner(address))
       throw new Fault(
         'invalid',
-        `${shown} is on this machine or its link (${address}), where nothing is pushed to; if a receiver is there, name its network in the setting hooks.networks.`,
+        `${shown} is on this machine or its link (${address}), and muster pushes no events there; if it is a receiver, name its network in the setting hooks.networks.`,
       );
   }
 }

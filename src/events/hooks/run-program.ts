@@ -8,13 +8,14 @@ export function programFile(directory: string | undefined, name: string): string
   if (directory === undefined)
     throw new Fault(
       'invalid',
-      'programs are run only from the directory that the setting hooks.directory names, and it names none.',
+      'muster runs programs only from the directory in the setting hooks.directory, which is not set.',
     );
   const file = join(directory, name);
   try {
     const real = realpathSync(file);
-    if (name.includes('/') || !real.startsWith(realpathSync(directory) + sep)) throw new Error('it leads out of there');
-    if (!statSync(real).isFile()) throw new Error('it is no file');
+    if (name.includes('/') || !real.startsWith(realpathSync(directory) + sep))
+      throw new Error('it leads out of that directory');
+    if (!statSync(real).isFile()) throw new Error('it is not a file');
     accessSync(real, constants.X_OK);
     return real;
   } catch (error) {

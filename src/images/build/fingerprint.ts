@@ -7,7 +7,7 @@ import type { GenJob, Recipe } from './gen-job.ts';
 import { indexFiles } from './package-sources.ts';
 import { applets, ramdiskScripts } from './ramdisk-tools.ts';
 
-const timeout = 30_000;
+const indexTimeout = 30_000;
 const longestIndex = 4 * 1024 * 1024;
 const pieceSize = 1 << 20;
 
@@ -65,7 +65,7 @@ async function hashOfContent(file: FileHandle): Promise<string> {
 }
 
 async function hashUrl(url: string, signal: AbortSignal): Promise<string> {
-  const over = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+  const over = AbortSignal.any([signal, AbortSignal.timeout(indexTimeout)]);
   try {
     const reply = await fetch(url, { signal: over });
     if (!reply.ok || !reply.body) throw new Error(`the server answers ${reply.status}`);

@@ -47,7 +47,7 @@ export function readMessage(bytes: Buffer): Message {
   const answers = recordsOf(count(1));
   const authority = recordsOf(count(2));
   const additional = recordsOf(count(3));
-  if (at !== bytes.length) throw garbled('there are bytes behind its end');
+  if (at !== bytes.length) throw garbled('there are bytes after its end');
   return {
     id: bytes.readUInt16BE(0),
     opcode: (bytes[2]! >> 3) & 15,

@@ -35,7 +35,7 @@ export function unknownWhetherDone(where: string, waited: number): Fault {
 }
 
 export function garbledAnswer(where: string): Fault {
-  return new Fault('garbled', `what its BMC at ${where} answers is no valid IPMI 2.0.`);
+  return new Fault('garbled', `what its BMC at ${where} answers is not valid IPMI 2.0.`);
 }
 
 export function unreachable(where: string, cause: NodeJS.ErrnoException): Unreachable {
@@ -52,12 +52,12 @@ export function unresolved(address: string, cause: NodeJS.ErrnoException): Unrea
 }
 
 export function noSocket(cause: NodeJS.ErrnoException): Fault {
-  return new Fault('unavailable', `no UDP socket for IPMI could be opened (${cause.code ?? cause.message}).`, {
+  return new Fault('unavailable', `muster could not open a UDP socket for IPMI (${cause.code ?? cause.message}).`, {
     cause,
   });
 }
 
-/** `noUser`: it says that it does not know the name; we tell both in the same words. */
+/** `noUser`: it says that it does not know the name; we report both in the same words. */
 export function wrongPassword(where: string, user: string, noUser = false): Fault {
   return new Fault('invalid', `the user "${user}" or the password is wrong for its BMC at ${where}.`, {
     reference: [`ERROR: ${noUser ? 'Unauthorized name' : 'Incorrect password provided'}`],
@@ -107,7 +107,7 @@ export function cancelled(where: string, signal: AbortSignal): Fault {
 }
 
 export function stopping(): Fault {
-  return new Fault('unavailable', 'the service is stopping.');
+  return new Fault('unavailable', 'muster is shutting down; try again shortly.');
 }
 
 export function requestTooLong(length: number, limit: number): Fault {

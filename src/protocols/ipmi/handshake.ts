@@ -23,7 +23,7 @@ import {
 } from './setup-packets.ts';
 import { newSeal, type Seal } from './session.ts';
 
-/** An open request that was sent. Each has an id of its own, so that an answer tells which one it is for. */
+/** An open request that was sent. Each has an id of its own, so that an answer shows which one it is for. */
 interface Offer {
   readonly id: number;
   readonly tag: number;

@@ -90,16 +90,17 @@ export const defaultPort = 623;
 const longest = { name: 16, password: 20, kg: 20 } as const;
 
 function problem({ address, port, username, password, kg, suites: wanted }: IpmiEndpoint): string | undefined {
-  if (address === '') return 'it has no address of a BMC.';
+  if (address === '') return 'it has no BMC address.';
   if (port !== undefined && !(Number.isInteger(port) && port > 0 && port < 65_536)) {
     return `the port ${port} of its BMC is not a number from 1 to 65535.`;
   }
   if (username === '' || password === '') {
-    return 'it has no user name or no password for its BMC; an anonymous IPMI login is not made.';
+    return 'it has no user name or no password for its BMC; muster does not log in to IPMI anonymously.';
   }
   if (Buffer.byteLength(username) > longest.name) return `an IPMI user name has at most ${longest.name} bytes.`;
   if (Buffer.byteLength(password) > longest.password) return `an IPMI password has at most ${longest.password} bytes.`;
-  if (username.includes('\0') || password.includes('\0')) return 'an IPMI user name or password holds no zero byte.';
+  if (username.includes('\0') || password.includes('\0'))
+    return 'an IPMI user name or password must not contain a zero byte.';
   if (kg !== undefined && kg.length > longest.kg) return `the key K_g has at most ${longest.kg} bytes.`;
   if (wanted?.length === 0) return 'no IPMI cipher suite is allowed for it.';
   const weak = wanted?.find((id) => !Object.hasOwn(suites, id));

@@ -20,7 +20,7 @@ export function newTranscript(role: number, user: Uint8Array): Transcript {
   return { bytes };
 }
 
-/** The parts of a transcript that are filled in as the other side tells them, and the user part that RAKP 1 sends. */
+/** The parts of a transcript that are filled in as the other side sends them, and the user part that RAKP 1 sends. */
 export const parts = {
   consoleRandom: ({ bytes }: Transcript) => bytes.subarray(at.consoleRandom, at.bmcRandom),
   bmcRandomAndGuid: ({ bytes }: Transcript) => bytes.subarray(at.bmcRandom, at.role),
@@ -120,7 +120,7 @@ export function writeRakp1(packet: Buffer, tag: number, bmcId: number, transcrip
   return end;
 }
 
-/** With a status other than 0 it tells the BMC to forget the session, and carries no code. */
+/** With a status other than 0 it asks the BMC to forget the session, and carries no code. */
 export function writeRakp3(packet: Buffer, tag: number, status: number, bmcId: number, code: Buffer): number {
   const length = status === 0 ? code.length : 0;
   const end = begin(packet, payloads.rakp3, tag, status, bmcId, 8 + length);

@@ -67,7 +67,7 @@ export class Transport {
       this.#closed();
       throw noSocket(error as NodeJS.ErrnoException);
     }
-    // What cannot be sent is told to its sender; an error about one peer must not end the talk with the others.
+    // What cannot be sent is reported to its sender; an error about one peer must not end the talk with the others.
     this.#socket.on('error', () => undefined);
   }
 
@@ -160,7 +160,7 @@ export class Transport {
   readonly #endBatch = (): void => {
     this.#wasFull = this.#counting = this.#batch >= fullBatch;
     this.#batch = 0;
-    // Nothing may come after a full batch; the next turn of the loop tells.
+    // Nothing may come after a full batch; the next turn of the loop shows it.
     if (this.#counting) setImmediate(this.#endBatch);
   };
 }

@@ -80,7 +80,7 @@ export class KeaControl {
 export function readAnswer(command: string, text: string): KeaAnswer {
   const answer = parseAnswer(text);
   if (answer) return answer;
-  throw new Fault('garbled', `Kea answered ${command} with something that is no answer: ${printable(text)}`);
+  throw new Fault('garbled', `Kea's reply to ${command} cannot be understood: ${printable(text)}`);
 }
 
 function parseAnswer(text: string): KeaAnswer | undefined {

@@ -64,7 +64,7 @@ export class LibvirtConnection {
     this.#stream = stream;
     this.#keepalive = new Keepalive(
       (procedure) => this.#send(programs.keepalive, procedure, messageTypes.event, 0),
-      (milliseconds) => this.#end(this.#lost(`gave no sign of life for ${milliseconds / 1_000} s`)),
+      (milliseconds) => this.#end(this.#lost(`has not answered for ${milliseconds / 1_000} s`)),
       keepaliveInterval,
     );
     stream.on('data', (piece: Buffer) => this.#take(piece));
@@ -107,7 +107,7 @@ export class LibvirtConnection {
     });
   }
 
-  /** Has the daemon's events of that procedure told; what it cannot read ends the connection. */
+  /** Hands on the daemon's events of that procedure; what cannot be read ends the connection. */
   listen(procedure: number, heard: (body: XdrReader) => void): void {
     this.#listeners.set(procedure, heard);
   }

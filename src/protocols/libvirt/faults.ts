@@ -52,7 +52,7 @@ function libvirtWords(text: string): string {
   return /[.!?]$/.test(line) ? line : `${line}.`;
 }
 
-/** What stands instead of a result. Only what is told to people or decided by is read: the rest is libvirt's own. */
+/** What stands instead of a result. Only what people get to read or what decides something is read: the rest is libvirt's own. */
 export function readRefusal(where: string, body: XdrReader): LibvirtFault {
   const code = body.int();
   /* The part of libvirt that it comes from. */

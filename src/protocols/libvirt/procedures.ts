@@ -68,7 +68,7 @@ export const keepaliveProcedures = { ping: 1, pong: 2 } as const;
 export const features = { keepalive: 10 } as const;
 export const authentications = { none: 0, sasl: 1, polkit: 2 } as const;
 
-/** Numbers of errors that something is made of; the others are told in libvirt's words. */
+/** Numbers of errors that something is made of; the others are reported in libvirt's words. */
 export const errorCodes = {
   noDomain: 42,
   noStoragePool: 49,

@@ -42,8 +42,8 @@ export interface TlsCredentials {
 }
 
 const refusals: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there; does its libvirt daemon take TLS?',
-  EHOSTUNREACH: 'there is no way to it.',
+  ECONNREFUSED: 'nothing listens there; does its libvirt daemon take TLS?',
+  EHOSTUNREACH: 'there is no route to it.',
   ETIMEDOUT: 'it does not answer.',
 };
 

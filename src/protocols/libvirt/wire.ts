@@ -6,7 +6,7 @@ export const longestMessage = 32 * 1024 * 1024 + 4;
 export const longestString = 4 * 1024 * 1024;
 /** Machines, and pools and volumes, in one list. */
 export const longestList = 16_384;
-/** Values that one list tells of one machine. */
+/** Values that one list reports of one machine. */
 export const mostParameters = 4_096;
 /** Bytes that the two sides of a migration hand to each other through us. */
 export const longestCookie = 4 * 1024 * 1024;
@@ -34,7 +34,7 @@ export interface Message extends Header {
 
 const nothing = Buffer.alloc(0);
 
-/** A message as it goes over the wire. Its length counts the word that tells it. */
+/** A message as it goes over the wire. Its length counts the word that holds it. */
 export function encodeMessage({ program, procedure, type, serial, status }: Header, body: Buffer = nothing): Buffer {
   const bytes = Buffer.alloc(headerLength + body.length);
   [bytes.length, program, version, procedure, type, serial, status].forEach((value, index) =>
@@ -235,7 +235,7 @@ export class XdrWriter {
     return this.#add(bytes);
   }
 
-  /** Bytes of any number, which is told before them. */
+  /** Bytes of any number, which is sent before them. */
   data(bytes: Buffer): this {
     const padding = Buffer.alloc((word - (bytes.length % word)) % word);
     return this.uint(bytes.length).#add(bytes).#add(padding);

@@ -45,7 +45,7 @@ const nameShape = /^[A-Za-z_][\w.:-]*$/;
 export function writeXml({ name, attributes, children }: Element): string {
   const names = [name, ...Object.keys(attributes)];
   const wrong = names.find((each) => !nameShape.test(each));
-  if (wrong !== undefined) throw new Error(`"${wrong}" is no name in XML.`);
+  if (wrong !== undefined) throw new Error(`"${wrong}" is not a name in XML.`);
   const list = Object.entries(attributes).map(([key, value]) => ` ${key}='${escape(value)}'`);
   const inside = children.map((child) => (typeof child === 'string' ? escape(child) : writeXml(child))).join('');
   return inside === '' ? `<${name}${list.join('')}/>` : `<${name}${list.join('')}>${inside}</${name}>`;

@@ -32,7 +32,7 @@ export function outletsOf(
     const known = Object.keys(interfaces).join(', ') || 'none';
     throw new Fault(
       'unavailable',
-      `The setting discovery.interfaces names ${wanted}, which is no interface of this machine that is up and has an address. Those that are: ${known}.`,
+      `The setting discovery.interfaces names ${wanted}, which is not an interface of this machine that is up and has an address. Use one of: ${known}.`,
     );
   });
 }
@@ -99,7 +99,7 @@ export async function openPorts({ outlets, directed, hops, heard }: PortOptions)
   const failed = opened.find((one) => one.status === 'rejected');
   if (ports.length === 0 && failed) {
     const reason = failed.reason as NodeJS.ErrnoException;
-    const sentence = `No UDP socket to search the networks with could be opened (${reason.code ?? reason.message}).`;
+    const sentence = `muster could not open a UDP socket to search the networks with (${reason.code ?? reason.message}).`;
     throw new Fault('unavailable', sentence, { cause: reason });
   }
   return ports;

@@ -89,7 +89,7 @@ async function layerOf(bag: Bag, file: string, diffId: string, i: number, signal
     name: `Layer ${i + 1} of ${bag.where}`,
     digest: undefined,
     size,
-    // Its name does not tell.
+    // Its name does not say.
     compression: sniffCompression(start),
     diffId,
     open: (aborted) => bag.open(file, aborted),

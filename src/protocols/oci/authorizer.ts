@@ -94,14 +94,14 @@ export class Authorizer {
   readonly #http: BoundedHttp;
   readonly #reference: Reference;
   readonly #login: string | undefined;
-  readonly #patience: number;
+  readonly #timeout: number;
 
   constructor(http: BoundedHttp, reference: Reference, credentials: Credentials | undefined, milliseconds: number) {
     this.#http = http;
     this.#reference = reference;
     this.#login =
       credentials && `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`;
-    this.#patience = milliseconds;
+    this.#timeout = milliseconds;
   }
 
   get hasLogin(): boolean {
@@ -127,7 +127,7 @@ export class Authorizer {
     if (service !== undefined) url.searchParams.set('service', service);
     // What we need is known better here than there: registries ask for more in their challenges.
     url.searchParams.set('scope', `repository:${name}:pull`);
-    const body = await within(this.#patience, signal, url, async (soon) => {
+    const body = await within(this.#timeout, signal, url, async (soon) => {
       const { response } = await this.#http.get({ url, headers: {}, authorization: this.#login, signal: soon });
       if (response.statusCode !== 200) throw await refusal(response, registry, `${registry}/${name}`, this.hasLogin);
       return jsonOf(await wholeBody(response, mostTokenBytes, `The token of ${url.host}`), `The token of ${url.host}`);

@@ -35,7 +35,7 @@ function compressionOf(mediaType: string, layer: string): Compression {
   throw new Fault('garbled', `${layer} has the type ${JSON.stringify(mediaType)}, which is no layer of files.`);
 }
 
-/** By the first bytes, where nothing else tells. */
+/** By the first bytes, where nothing else says. */
 export function sniffCompression(start: Buffer): Compression {
   if (start[0] === 0x1f && start[1] === 0x8b) return 'gzip';
   return start.length >= 4 && start.readUInt32LE(0) === 0xfd2fb528 ? 'zstd' : 'none';
@@ -50,7 +50,7 @@ export interface Blobs {
 /** An index in an index is allowed; nobody nests them deeper. */
 const mostNested = 3;
 
-/** The image that a manifest, or an index of several, tells of. `where` is what the image was asked for by. */
+/** The image that a manifest, or an index of several, describes. `where` is what the image was asked for by. */
 export async function imageIn(
   blobs: Blobs,
   top: Descriptor,

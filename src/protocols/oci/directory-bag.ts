@@ -85,7 +85,7 @@ export class DirectoryBag implements Bag {
     const status = await file.stat();
     if (status.isFile()) return { file, size: status.size };
     await file.close();
-    throw new Fault('invalid', `${name} in ${this.where} is no file.`);
+    throw new Fault('invalid', `${name} in ${this.where} is not a file.`);
   }
 }
 

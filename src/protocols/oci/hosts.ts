@@ -43,7 +43,7 @@ export class Hosts {
     if (!isInner(address)) return;
     throw new Fault(
       'invalid',
-      `${host}:${port} is on this machine or its link (${address}), where no registry is expected; if one is, name it in the setting images.registries.`,
+      `${host}:${port} is on this machine or its link (${address}), where muster expects no registry; if one is there, name it in the setting images.registries.`,
     );
   }
 }

@@ -4,7 +4,7 @@ import { Fault } from '../../core/errors.ts';
 import type { Hosts } from './hosts.ts';
 
 /** In milliseconds and bytes. */
-export interface Patience {
+export interface Timeouts {
   readonly connect: number;
   /** Until an answer begins, and between pieces of it. */
   readonly idle: number;
@@ -17,7 +17,7 @@ export interface Patience {
   readonly pause: number;
 }
 
-export const patience: Patience = {
+export const usualTimeouts: Timeouts = {
   connect: 15_000,
   idle: 60_000,
   document: 120_000,
@@ -50,15 +50,15 @@ export class BoundedHttp {
   readonly #plain: ReadonlySet<string>;
   readonly #agents = new Map<string, Agent>();
   readonly #trust: SecureContext | undefined;
-  readonly #patience: Patience;
+  readonly #timeouts: Timeouts;
 
   /** `plain`: host:port of those that are asked without TLS. `ca`: an authority besides the known ones. */
-  constructor(hosts: Hosts, plain: Iterable<string>, ca: string | undefined, wait: Patience) {
+  constructor(hosts: Hosts, plain: Iterable<string>, ca: string | undefined, timeouts: Timeouts) {
     this.#hosts = hosts;
     this.#plain = new Set(plain);
     // One for all connections: reading all authorities takes longer than a request.
     this.#trust = ca === undefined ? undefined : createSecureContext({ ca: [...getCACertificates('default'), ca] });
-    this.#patience = wait;
+    this.#timeouts = timeouts;
   }
 
   /** The answer, after redirects. Whoever gets it reads or destroys its body. */
@@ -88,7 +88,7 @@ export class BoundedHttp {
 
   #redirected(from: URL, location: string): URL {
     if (!URL.canParse(location, from.href))
-      throw new Fault('garbled', `${from.host} redirects to something that is no URL.`);
+      throw new Fault('garbled', `${from.host} redirects to something that is not a URL.`);
     return new URL(location, from);
   }
 
@@ -97,7 +97,7 @@ export class BoundedHttp {
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && this.#plain.has(`${url.hostname}:${port}`)))
       throw new Fault(
         'invalid',
-        `${url.protocol}//${url.host} would be asked without TLS; that is done only for registries that the setting images.insecureRegistries names.`,
+        `${url.protocol}//${url.host} would be asked without TLS; muster does that only for registries in the setting images.insecureRegistries.`,
       );
     if (url.username !== '' || url.password !== '')
       throw new Fault('garbled', `${url.host} is given with credentials in its URL.`);
@@ -113,7 +113,7 @@ export class BoundedHttp {
   #agent(port: number): Agent {
     const known = this.#agents.get(String(port));
     if (known) return known;
-    const { connect, idle } = this.#patience;
+    const { connect, idle } = this.#timeouts;
     const connector = buildConnector({
       timeout: connect,
       lookup: this.#hosts.lookupFor(port),
@@ -146,9 +146,9 @@ export function transportFault(url: URL, error: unknown): Fault {
   if (cause instanceof Fault) return cause;
   const certificate = /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code);
   const hint = certificate
-    ? ' If an authority of your own has signed it, name that in the setting images.registryCa.'
+    ? ' If an authority of your own has signed it, name that authority in the setting images.registryCa.'
     : code === 'EPROTO' || code.startsWith('ERR_SSL')
-      ? ' Does it speak TLS? If it does not and you accept that, name it in the setting images.insecureRegistries.'
+      ? ' It may not speak TLS; if you accept that, name it in the setting images.insecureRegistries.'
       : '';
   const Kind = certificate ? Fault : BrokenTransfer;
   return new Kind('unavailable', `${url.host} cannot be asked: ${message || code}.${hint}`, { cause: error });

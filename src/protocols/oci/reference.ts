@@ -25,7 +25,7 @@ export function documentNamed<T>(
   if (name !== undefined && fitting.length === 0)
     throw new Fault('invalid', `${where} has no image ${JSON.stringify(name)}. ${list}`);
   if (found.length === 0) throw new Fault('invalid', `${where} has no image.`);
-  throw new Fault('invalid', `${where} has ${fitting.length} images: say which by the parameter image. ${list}`);
+  throw new Fault('invalid', `${where} has ${fitting.length} images: choose one with the parameter image. ${list}`);
 }
 
 /** Where an image is: registry/name:tag, or @digest. */
@@ -49,7 +49,7 @@ export function parseReference(text: string): Reference {
   const wrong = (problem: string): Fault =>
     new Fault(
       'invalid',
-      `${JSON.stringify(text.slice(0, 200))} names no container image: ${problem}. Write REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST.`,
+      `${JSON.stringify(text.slice(0, 200))} is not the name of a container image: ${problem}. Write REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST.`,
     );
   if (text.length > longest) throw wrong(`it is longer than ${longest} characters`);
   const slash = text.indexOf('/');
@@ -64,8 +64,8 @@ export function parseReference(text: string): Reference {
   const name = colon === -1 ? named : named.slice(0, colon);
   const tag = colon === -1 ? undefined : named.slice(colon + 1);
   if (!nameShape.test(name) || name.length > 255)
-    throw wrong(`${JSON.stringify(name.slice(0, 200))} is no name of a repository`);
-  if (tag !== undefined && !tagShape.test(tag)) throw wrong(`${JSON.stringify(tag.slice(0, 200))} is no tag`);
+    throw wrong(`${JSON.stringify(name.slice(0, 200))} is not the name of a repository`);
+  if (tag !== undefined && !tagShape.test(tag)) throw wrong(`${JSON.stringify(tag.slice(0, 200))} is not a tag`);
   return { registry: registry.toLowerCase(), name, selector: digest ?? tag ?? 'latest', digest };
 }
 

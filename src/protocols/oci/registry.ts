@@ -10,10 +10,10 @@ import {
   BoundedHttp,
   BrokenTransfer,
   discard,
-  type Patience,
-  patience,
   type Response,
+  type Timeouts,
   transportFault,
+  usualTimeouts,
   wholeBody,
   within,
 } from './http.ts';
@@ -27,7 +27,7 @@ export interface RegistryOptions {
   readonly insecureRegistries: readonly string[];
   readonly ca?: string | undefined;
   readonly credentials?: Credentials | undefined;
-  readonly patience?: Patience;
+  readonly timeouts?: Timeouts;
 }
 
 /** Attempts of a blob in a row that have not brought much. */
@@ -38,7 +38,7 @@ const muchProgress = 1 << 20;
 export class Registry {
   readonly #reference: Reference;
   readonly #http: BoundedHttp;
-  readonly #patience: Patience;
+  readonly #timeouts: Timeouts;
   readonly #base: URL;
   readonly #authorizer: Authorizer;
   readonly #shown: string;
@@ -49,12 +49,12 @@ export class Registry {
     const scheme = insecure.includes(registry) ? 'http' : 'https';
     this.#reference = reference;
     this.#shown = `${registry}/${name}${digest === undefined ? ':' : '@'}${selector}`;
-    this.#patience = options.patience ?? patience;
+    this.#timeouts = options.timeouts ?? usualTimeouts;
     this.#base = new URL(`${scheme}://${registry}/v2/${name}/`);
     const plain = insecure.map((each) => withPort(each, 80));
     const hosts = new Hosts([...registries.map((each) => withPort(each, 443)), ...plain]);
-    this.#http = new BoundedHttp(hosts, plain, options.ca, this.#patience);
-    this.#authorizer = new Authorizer(this.#http, reference, credentials, this.#patience.document);
+    this.#http = new BoundedHttp(hosts, plain, options.ca, this.#timeouts);
+    this.#authorizer = new Authorizer(this.#http, reference, credentials, this.#timeouts.document);
   }
 
   async image(wanted: Wanted, signal: AbortSignal): Promise<Image> {
@@ -95,7 +95,7 @@ export class Registry {
           throw new Fault('unavailable', `${digest} of ${this.#shown} cannot be fetched: ${fault.message}`, {
             cause: error,
           });
-        await sleep(this.#patience.pause * tried, undefined, { signal });
+        await sleep(this.#timeouts.pause * tried, undefined, { signal });
       }
     }
   }
@@ -106,10 +106,10 @@ export class Registry {
     const { statusCode, headers, body } = response;
     if (statusCode === 206 && !String(headers['content-range']).startsWith(`bytes ${start}-`)) {
       discard(response);
-      throw new Fault('garbled', `${url.host} answers with another part than it was asked for.`);
+      throw new Fault('garbled', `${url.host} answers with another part than muster asked for.`);
     }
     let unwanted = statusCode === 206 ? 0 : start;
-    const { window, leastBytes } = this.#patience;
+    const { window, leastBytes } = this.#timeouts;
     let since = Date.now();
     let came = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -156,7 +156,7 @@ export class Registry {
     signal: AbortSignal,
   ): Promise<{ readonly bytes: Buffer; readonly headers: Response['headers'] }> {
     const url = new URL(path, this.#base);
-    return within(this.#patience.document, signal, url, async (soon) => {
+    return within(this.#timeouts.document, signal, url, async (soon) => {
       const response = await this.#get(url, { accept: acceptedTypes }, soon);
       const bytes = await wholeBody(response, mostDocumentBytes, `What describes ${this.#shown}`);
       return { bytes, headers: response.headers };

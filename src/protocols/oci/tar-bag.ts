@@ -37,7 +37,7 @@ export class TarBag implements Bag {
     } catch (error) {
       await file.close();
       if (error instanceof TarError)
-        throw new Fault('garbled', `${where} is no archive that can be read: ${error.message}.`, { cause: error });
+        throw new Fault('garbled', `${where} is not an archive that can be read: ${error.message}.`, { cause: error });
       throw error;
     }
   }

@@ -61,25 +61,25 @@ export class Pinger {
   }
 
   async #askPart(addresses: readonly string[], asked: Asked): Promise<void> {
-    const tell = (address: string, alive: boolean | undefined): void => {
+    const report = (address: string, alive: boolean | undefined): void => {
       for (const { answer } of asked.get(address) ?? []) answer(alive);
       asked.delete(address);
     };
     const isWanted = (address: string): boolean => asked.get(address)?.some(({ signal }) => !signal.aborted) ?? false;
     const ask = async (round: Round, part: readonly string[]): Promise<boolean> => {
       const wanted = part.filter(isWanted);
-      return wanted.length > 0 && this.#round(round, wanted, (address) => tell(address, true));
+      return wanted.length > 0 && this.#round(round, wanted, (address) => report(address, true));
     };
     const couldAsk = await this.#first(() => ask(first, addresses));
     const silent = addresses.filter((address) => asked.has(address));
     const asks = chunks(silent, second.perProcess).map(async (part) => {
       const wereAsked = couldAsk && (await this.#second(() => ask(second, part)));
-      for (const address of part) tell(address, wereAsked && isWanted(address) ? false : undefined);
+      for (const address of part) report(address, wereAsked && isWanted(address) ? false : undefined);
     });
     await Promise.all(asks);
   }
 
-  /** Tells who answers. False if not everybody could be asked. */
+  /** Reports who answers. False if not everybody could be asked. */
   async #round(round: Round, addresses: readonly string[], alive: (address: string) => void): Promise<boolean> {
     const interval = this.#interval;
     // Without memory for a process there is none either.

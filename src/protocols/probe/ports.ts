@@ -204,5 +204,5 @@ function firstLine(address: string, port: number, question: string): Promise<str
 }
 
 function shortage(code: string, cause?: Error): Fault {
-  return new Fault('unavailable', `this server has no room for another connection (${code}).`, { cause });
+  return new Fault('unavailable', `this server cannot open another connection (${code}).`, { cause });
 }

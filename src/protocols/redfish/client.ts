@@ -96,7 +96,7 @@ export class RedfishClient {
   #connection(account: string, endpoint: Endpoint): Connection {
     const cached = this.#connections.get(account);
     if (cached) return cached;
-    if (this.#closed) throw new Fault('unavailable', 'the server is stopping.');
+    if (this.#closed) throw new Fault('unavailable', 'muster is shutting down; try again shortly.');
     const connection = this.#connect(endpoint);
     this.#connections.set(account, connection);
     return connection;

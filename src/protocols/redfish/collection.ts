@@ -76,7 +76,7 @@ export async function allResources(
   onBroken: OnBroken = 'failAll',
 ): Promise<readonly Resource[]> {
   if (members.length > maximumResources) {
-    throw new Fault('garbled', `its BMC lists ${members.length} parts; ${maximumResources} are read at most.`);
+    throw new Fault('garbled', `its BMC lists ${members.length} parts; muster reads at most ${maximumResources}.`);
   }
   if (signal.aborted) throw abortFault(signal);
   const rest = new AbortController();

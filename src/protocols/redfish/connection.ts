@@ -52,7 +52,7 @@ export interface Surroundings {
   readonly brake: LoginBrake;
   /** Of opening connections, to all services together. */
   readonly pace: Pace;
-  /** Told whenever a connection is opened. */
+  /** Called whenever a connection is opened. */
   opened(connection: Connection): void;
 }
 
@@ -100,7 +100,7 @@ export class Connection {
       reply = await this.#exchange(key, { method: 'GET', path: rootPath, headers }, signal);
       if (reply.status === 401) throw this.#refused(rootPath, reply);
     }
-    if (reply.status === 404) throw new Fault('invalid', `what answers at ${this.where} is no Redfish service.`);
+    if (reply.status === 404) throw new Fault('invalid', `what answers at ${this.where} is not a Redfish service.`);
     if (reply.status >= 300)
       throw refusal(this.#attempt(rootPath), reply.status, readable(reply), header(reply, 'retry-after'));
     const root = resourceIn(rootPath, reply);
@@ -247,7 +247,7 @@ export class Connection {
 
   #line(): Client {
     if (this.#client) return this.#client;
-    if (this.#closed) throw new Fault('unavailable', 'the server is stopping.');
+    if (this.#closed) throw new Fault('unavailable', 'muster is shutting down; try again shortly.');
     this.#client = this.#newClient();
     this.#around.opened(this);
     return this.#client;

@@ -115,7 +115,7 @@ export function transportFault(error: unknown, where: string): Fault {
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW')
     return fault('garbled', `${answers} does not speak HTTP.`);
   if (message === 'bad response' || message === 'bad upgrade')
-    return fault('garbled', `${answers} sent something that is no answer to what was asked.`);
+    return fault('garbled', `${answers} sent something that does not answer the request.`);
   if (isBroken(error)) return fault('unavailable', `its BMC at ${where} closed the connection without an answer.`);
   return fault('garbled', `the exchange with its BMC at ${where} failed: ${message}.`);
 }

@@ -123,7 +123,7 @@ export const maximumValues = 50_000;
 
 type JsonTooMuch = 'depth' | 'values';
 
-/** Told of every comma and bracket outside texts: its depth, where it is, and how many values came before. */
+/** Gets every comma and bracket outside texts: its depth, where it is, and how many values came before. */
 type Mark = (byte: number, depth: number, index: number, values: number) => void;
 
 const [quote, backslash] = [0x22, 0x5c];

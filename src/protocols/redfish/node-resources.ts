@@ -88,7 +88,7 @@ function ambiguous(systems: readonly Resource[], { node, system }: Wanted): Faul
   const listed = systems.slice(0, 20).map(({ path, body }) => textAt(body, 'Id') ?? path);
   const reason =
     system === undefined
-      ? `none of them is surely this node; set its attribute bmcsystem, or give the one that is meant the AssetTag "${node}".`
+      ? `muster cannot know which of them is this node; set its attribute bmcsystem, or give the one that is meant the AssetTag "${node}".`
       : `its attribute bmcsystem, "${system}", is not the Id, serial number or UUID of exactly one of them.`;
   return new Fault(
     'invalid',

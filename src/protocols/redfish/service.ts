@@ -146,7 +146,7 @@ export class RedfishService {
 /** Fails if what the change names is neither as it was read nor as it is wanted. */
 function refuseForeign(read: Resource, now: Resource, change: Json): void {
   if (read === now || isSameIn(read.body, now.body, change) || isSet(now.body, change)) return;
-  throw new Fault('invalid', `somebody else has changed ${read.path} of its BMC meanwhile; try again.`);
+  throw new Fault('invalid', `somebody else has changed ${read.path} of its BMC in the meantime; try again.`);
 }
 
 /** The secrets in what we send ourselves. */
@@ -179,7 +179,7 @@ class Errand {
   checkTime(): void {
     if (performance.now() - this.#began < this.#time) return;
     const seconds = this.#time / 1_000;
-    throw new Fault('deadline', `its BMC answered, but had not told all there was to ask after ${seconds} s.`);
+    throw new Fault('deadline', `its BMC answered, but had not answered all questions after ${seconds} s.`);
   }
 
   received(reply: Reply): Reply {

@@ -30,7 +30,7 @@ export interface Trust {
   learn(key: string, fingerprint: string): Promise<void>;
   /** How a user makes the next certificate the first one again. */
   howToForget?(key: string): string;
-  /** A certificate authority that vouches instead, as PEM. */
+  /** A certificate authority that signs the certificates instead, as PEM. */
   readonly ca?: string | undefined;
 }
 

@@ -46,7 +46,7 @@ interface Asked {
 
 type Heard = Omit<SlpService, 'fromDirectory'>;
 
-/** All services of the types that agents tell of until nobody new answers or the time is over, with their attributes. */
+/** All services of the types that agents report until nobody new answers or the time is over, with their attributes. */
 export async function findServices(question: SlpQuestion, signal: AbortSignal): Promise<SlpService[]> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(question.milliseconds)]);
   const search = new Search(question, limit);

@@ -59,9 +59,9 @@ const redfishTarget = 'urn:dmtf-org:service:redfish-rest:1';
 const mostLines = 64;
 
 interface Advert {
-  /** Its UUID in small letters; empty if it told none. */
+  /** Its UUID in small letters; empty if it sent none. */
   readonly uuid: string;
-  /** Where it says that it is; absent if it told nothing. That could be any machine, so nothing goes there by itself. */
+  /** Where it says that it is; absent if it did not say. That could be any machine, so nothing goes there by itself. */
   readonly url?: string;
 }
 

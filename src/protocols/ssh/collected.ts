@@ -44,7 +44,7 @@ export class CollectedOutput implements Output {
     return this.#lost[stream] > 0 || this.text(stream).trim() !== '';
   }
 
-  /** What to tell of what was thrown away, if anything was. */
+  /** What to say of what was thrown away, if anything was. */
   get note(): string | undefined {
     if (this.lost === 0) return undefined;
     const { stdout, stderr } = this.#streams;

@@ -5,7 +5,7 @@ import { hostAndPort, type Target } from './target.ts';
 export { cancelled as abortFault } from '../../core/waiting.ts';
 
 export function closedFault(): Fault {
-  return new Fault('unavailable', 'the service is being stopped.');
+  return new Fault('unavailable', 'muster is shutting down; try again shortly.');
 }
 
 export function commandTimeoutFault(milliseconds: number): Fault {
@@ -47,7 +47,7 @@ export function loginFault(target: Target): Fault {
   return new Fault('invalid', `its sshd at ${hostAndPort(target)} does not accept user "${target.user}" ${how}`);
 }
 
-/** A jump host that failed, told of the node behind it. */
+/** A jump host that failed, reported for the node behind it. */
 export function throughFault(jump: Target, error: unknown): Fault {
   const fault = asFault(jump, error);
   const sentences = fault.sentences.map((sentence) => `it is reached through ${jump.name}, and there: ${sentence}`);
@@ -86,11 +86,13 @@ export function asFault(target: Target, error: unknown): Fault {
   if (said !== undefined)
     return new Unreachable(`its sshd at ${where} ${said}.`, { cause: error, reference: [systemWords[code]!] });
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new Unreachable(`no address is known for ${target.address}.`, { cause: error });
+    return new Unreachable(`the name ${target.address} has no known IP address.`, { cause: error });
   }
   if (level === 'client-authentication') return loginFault(target);
   if (level === 'handshake' || level === 'protocol') {
-    return new Fault('garbled', `what answers at ${where} does not speak SSH as we do: ${message}.`, { cause: error });
+    return new Fault('garbled', `what answers at ${where} speaks no SSH that muster can use: ${message}.`, {
+      cause: error,
+    });
   }
   return lostFault(target, error);
 }

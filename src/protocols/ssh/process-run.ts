@@ -12,7 +12,7 @@ export const aliasOf = (hop: number): string => `hop${hop}`;
 
 /** What the ssh program is asked to log besides its complaints: which key a host shows. */
 const keyShown = 'sshconnect.c:verify_host_key():*';
-/** And for commands: in which way one has ended, and all else that a host tells of its session. */
+/** And for commands: in which way one has ended, and all else that a host reports of its session. */
 const sessionTold = 'clientloop.c:client_input_channel_req():*';
 
 const loggedDetails = (ofCommand: boolean): string => (ofCommand ? `${keyShown},${sessionTold}` : keyShown);
@@ -65,8 +65,8 @@ function unnamedReason(lines: readonly string[], hop: Target): Fault {
   if (last !== undefined) return new Fault('invalid', `ssh to ${where} failed: ${last}`);
   return new Fault(
     'invalid',
-    `how the command ended is not known: the connection to its sshd at ${where} was lost, or the ssh program is too old ` +
-      'to tell an exit code of 255 or a signal from that.',
+    `it is unknown how the command ended: the connection to its sshd at ${where} was lost, or the ssh program is too old ` +
+      'to distinguish an exit code of 255 or a signal from that.',
   );
 }
 

@@ -71,7 +71,7 @@ export class SshProcesses implements Transport {
       isFlooded: () => (statSync(logFile(work), { throwIfNoEntry: false })?.size ?? 0) > maximumLog,
       connectTimeout: allowed,
       late: connectTimeoutFault(target, allowed),
-      flood: new Fault('garbled', `what its sshd at ${hostAndPort(target)} sends has no end.`),
+      flood: new Fault('garbled', `its sshd at ${hostAndPort(target)} does not stop sending.`),
       kill: () => this.#leave(this.#end(child, work, closed)),
     };
     this.#running.set(child, run.kill);

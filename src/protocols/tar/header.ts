@@ -93,7 +93,7 @@ export function decimal(bytes: Buffer): number | undefined {
 
 export function decimalOf(bytes: Buffer, what: string): number {
   const value = decimal(bytes);
-  if (value === undefined) throw new TarError(`an extended header has a ${what} that is no number`);
+  if (value === undefined) throw new TarError(`an extended header has a ${what} that is not a number`);
   return value;
 }
 
@@ -101,7 +101,7 @@ export function decimalOf(bytes: Buffer, what: string): number {
 export function seconds(bytes: Buffer): number {
   const text = bytes.toString('latin1');
   if (!/^-?[0-9]{1,12}(\.[0-9]{0,18})?$/.test(text))
-    throw new TarError('an extended header has a time that is no number');
+    throw new TarError('an extended header has a time that is not a number');
   return Number(text);
 }
 
@@ -181,7 +181,7 @@ function number(block: Buffer, start: number, end: number, what: string): number
   for (; i < end; i++) {
     const byte = block[i]!;
     if (byte === 0 || byte === 0x20) break;
-    if (byte < 0x30 || byte > 0x37) throw new TarError(`a header has a ${what} that is no number`);
+    if (byte < 0x30 || byte > 0x37) throw new TarError(`a header has a ${what} that is not a number`);
     value = value * 8 + byte - 0x30;
   }
   return value;

@@ -20,9 +20,9 @@ import { checkCount, checkPieces, MapInData, oldSparse, oldSparseMore, sparseMap
 /** Takes what an archive holds, in its order. */
 export interface TarSink {
   entry(entry: TarEntry): void;
-  /** Bytes of the file that was told last, and their place in it. They are only lent. */
+  /** Bytes of the file that was reported last, and their place in it. They are only lent. */
   data(bytes: Buffer, at: number): void;
-  /** All of the entry's data was told. */
+  /** All of the entry's data was reported. */
   end(): void;
 }
 
@@ -99,7 +99,7 @@ export class TarReader {
       const part = chunk.subarray(at, at + Math.min(this.#left, chunk.length - at));
       at += part.length;
       if (this.#phase === 'data') {
-        this.#tell(part);
+        this.#report(part);
         this.skip(part.length);
       } else if (this.#phase === 'padding') this.skip(part.length);
       else this.#collect(part);
@@ -267,8 +267,8 @@ export class TarReader {
     return counted('GNU.sparse.realsize', counted('GNU.sparse.size', this.#stored));
   }
 
-  /** Tells stored bytes with their places in the file. */
-  #tell(bytes: Buffer): void {
+  /** Reports stored bytes with their places in the file. */
+  #report(bytes: Buffer): void {
     if (!this.#pieces) {
       this.#sink.data(bytes, this.#position);
       this.#position += bytes.length;

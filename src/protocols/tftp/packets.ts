@@ -6,7 +6,7 @@ export interface Agreement {
   readonly window: number;
   /** Milliseconds until what was not acknowledged is sent again. */
   readonly retryDelay: number;
-  /** What the client is told of its options; empty: it asked for none that is known. */
+  /** What the client hears of its options; empty: it asked for none that is known. */
   readonly accepted: ReadonlyMap<string, string>;
 }
 

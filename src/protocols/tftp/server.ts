@@ -25,7 +25,7 @@ export interface TftpOptions {
   open(name: string, client: string, server: string): Promise<Source>;
   /** Hears of each transfer that is over. */
   ended?(transfer: { readonly name: string; readonly client: string; readonly complete: boolean }): void;
-  /** Hears of what nobody can be told. */
+  /** Gets what cannot be reported to any client. */
   failed?(error: unknown): void;
 }
 
@@ -204,7 +204,7 @@ export class TftpServer {
   /** From the address that was asked, to the client alone. */
   async #socketTo({ address, port }: RemoteInfo): Promise<Socket> {
     const socket = createSocket(familyOf(address) === 6 ? 'udp6' : 'udp4');
-    // What comes from elsewhere is not heard; that the client is gone is told by the transfer.
+    // What comes from elsewhere is not heard; the transfer reports that the client is gone.
     socket.on('error', () => undefined);
     socket.bind(0, this.#options.address);
     await once(socket, 'listening');

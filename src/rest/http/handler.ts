@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
 import type { Command } from '../../commands/command.ts';
-import { Bursts } from './start-gate.ts';
+import { StartGate } from './start-gate.ts';
 import { Fault } from '../../core/errors.ts';
 import { dispatch } from '../../dispatch/dispatch.ts';
 import type { Request } from '../../dispatch/request.ts';
@@ -24,7 +24,7 @@ import { send } from './send.ts';
  * Requests that wait for the disk keep what they have made until then. Where a thousand come at once, the first are answered before
  * the last begin: others get their turn in between, and the collector has less to copy.
  */
-const bursts = new Bursts(64);
+const gate = new StartGate(64);
 
 /** One request from the router to the last byte of its reply. Whatever goes wrong is answered here: nobody waits for it. */
 export async function handle(route: Route, request: HttpRequest, response: ServerResponse): Promise<void> {
@@ -49,7 +49,7 @@ export async function handle(route: Route, request: HttpRequest, response: Serve
     const arrived = receive({ route, request, response, held });
     const received = arrived instanceof Promise ? await arrived : arrived;
     // Only those who are known wait, who have just so many requests at a time, and their bodies are here: a client may leave meanwhile.
-    const turn = endpoint.method === 'GET' ? undefined : bursts.turn();
+    const turn = endpoint.method === 'GET' ? undefined : gate.turn();
     if (turn) await turn;
     const { identity, common } = received;
     user = identity.user;

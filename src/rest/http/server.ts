@@ -37,7 +37,7 @@ function replyOf([status, sentence, errorcode]: Answer): string {
 const plainHttpAnswer = replyOf(['400 Bad Request', 'This port speaks HTTPS: begin the URL with https://.', 2]);
 
 /** How long a client that was answered may go on sending what nobody reads. */
-const lingerTimeout = 2_000;
+const drainTimeout = 2_000;
 const answered = new WeakSet<Socket>();
 
 /** Answers what is not even HTTP, comes too slowly or has headers beyond the limit in the form of every other error. */
@@ -57,7 +57,7 @@ function answerBrokenRequest(
   }
   answered.add(socket);
   socket.end(replyOf(answers[error.code ?? ''] ?? notHttp));
-  const timer = setTimeout(() => socket.destroy(), lingerTimeout).unref();
+  const timer = setTimeout(() => socket.destroy(), drainTimeout).unref();
   socket.once('close', () => clearTimeout(timer));
 }
 

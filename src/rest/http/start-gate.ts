@@ -1,5 +1,5 @@
 /** Lets a few begin in each turn of the event loop; the others wait for theirs, in the order they came. */
-export class Bursts {
+export class StartGate {
   readonly #size: number;
   #begun = 0;
   #waiting: (() => void)[] = [];

@@ -353,7 +353,7 @@ describe('BMC', () => {
 
   test('an address is moved, and the move reported when nobody answers there', { timeout: 60_000 }, async () => {
     await expect(node(2).serviceProcessor.set({ ip: '127.30.99.99' }, signal)).rejects.toThrow(
-      /told to use the address 127\.30\.99\.99 but does not answer there/,
+      /asked to use the address 127\.30\.99\.99 but does not answer there/,
     );
     expect(await ipmitool(2, 'lan print 1')).toMatch(/IP Address +: 127\.30\.99\.99/);
     await node(2).serviceProcessor.set({ ip: lab.addresses[2]! }, signal);

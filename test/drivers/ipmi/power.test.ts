@@ -40,7 +40,7 @@ test('an unanswered on that had no effect is sent again only after the state was
 });
 
 test.each<[PowerAction, readonly Step[], string, RegExp]>([
-  ['reset', [on, lost(control(3))], 'deadline', /reset got no answer; whether it was carried out is not known/],
+  ['reset', [on, lost(control(3))], 'deadline', /reset got no answer; it is unknown whether its BMC carried it out/],
   ['cycle', [on, lost(control(2))], 'deadline', /cycle got no answer/],
   ['nmi', [off], 'invalid', /it is off, and nmi needs a running system/],
   ['nmi', [on, { ...control(4), code: 0xcc }], 'invalid', /refused the power action "nmi"/],

@@ -102,7 +102,7 @@ describe('a move', () => {
 
   test('to where another one with the same account answers is told', async () => {
     await expect(processor(2).set({ ip: lab.addresses[3]! }, signal)).rejects.toThrow(
-      /told to use the address 127\.115\.0\.4, but another BMC answers there \(GUID \S+ instead of \S+\)/,
+      /asked to use the address 127\.115\.0\.4, but another BMC answers there \(GUID \S+ instead of \S+\)/,
     );
   });
 });

@@ -16,7 +16,7 @@ test.each([
 });
 
 test.each([
-  ['50%', /does not tell the range/],
+  ['50%', /does not report the range/],
   ['0', /not between 1 W and 65535 W/],
   ['65536', /not between/],
   ['-5', /no power limit/],
@@ -138,7 +138,7 @@ test.each([
   expect(link.left()).toBe(0);
 });
 
-const told = 'its BMC was told to use the address 10.0.0.99';
+const told = 'its BMC was asked to use the address 10.0.0.99';
 const other = 'D6117DE9-A276-A77B-72A7-000000000001';
 
 test.each([

@@ -47,7 +47,7 @@ test('who waits no longer leaves the others waiting', async () => {
 test('the end of the service ends what is being opened', async () => {
   const { hypervisors } = hypervisorsWith(async () => silent());
   const waiting = hypervisors.at('hv', null, never);
-  const refused = expect(waiting).rejects.toThrow('the service is being stopped.');
+  const refused = expect(waiting).rejects.toThrow('muster is shutting down; try again shortly.');
   await hypervisors.close();
   await refused;
 });

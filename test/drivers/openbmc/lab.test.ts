@@ -128,7 +128,7 @@ describe('settings', () => {
       'BMC PowerSupplyRedundancy': 'enabled',
     });
     await expect(serviceProcessor.set({ powersupplyredundancy: 'disabled' }, signal)).rejects.toMatchObject({
-      message: expect.stringMatching(/does not let powersupplyredundancy be set/),
+      message: expect.stringMatching(/does not allow powersupplyredundancy to be set/),
     });
   });
 });

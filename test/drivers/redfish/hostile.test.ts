@@ -53,7 +53,7 @@ it('pages without an end cost one command its time, and not the one behind it', 
   answers = { ...good, '/s': endless };
   await expect(state()).rejects.toMatchObject({
     kind: 'deadline',
-    message: /not told all there was to ask after 1.5 s/,
+    message: /not answered all questions after 1.5 s/,
   });
   answers = good;
   delay = 0;

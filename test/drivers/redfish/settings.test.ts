@@ -60,7 +60,7 @@ describe('a power limit that the service forgets when it is off', () => {
   it('cannot be turned on where neither is known', async () => {
     await expect(of(sparse).energy.set('cappingstatus', 'on', signal)).rejects.toMatchObject({
       kind: 'invalid',
-      message: expect.stringMatching(/does not tell the highest one; set cappingvalue/),
+      message: expect.stringMatching(/does not report the highest one; set cappingvalue/),
     });
   });
 
@@ -71,7 +71,7 @@ describe('a power limit that the service forgets when it is off', () => {
       message: expect.stringMatching(/cappingvalue 0 is outside the range of 1 to 1500 W/),
     });
     await expect(of(sparse).energy.set('cappingvalue', '20%', signal)).rejects.toMatchObject({
-      message: expect.stringMatching(/does not tell the highest power limit.*in watts/),
+      message: expect.stringMatching(/does not report the highest power limit.*in watts/),
     });
   });
 
@@ -117,7 +117,7 @@ describe('a BMC that is told another address', () => {
     await lab.fault(3, { lost: true });
     await expect(of(3).serviceProcessor.set({ ip: address }, signal)).rejects.toMatchObject({
       kind: 'deadline',
-      message: expect.stringMatching(/told to move to 127\.112\.0\.201, but does not answer there/),
+      message: expect.stringMatching(/asked to move to 127\.112\.0\.201, but does not answer there/),
     });
   });
 });

@@ -100,7 +100,7 @@ export function seenOf({ status, text, headers }: Reply): string {
     .replaceAll('52:54:00:0b', '52:54:00:0a')
     .replaceAll('5254000b', '5254000a')
     .replaceAll(/muster-test-\w+/g, 'DIRECTORY')
-    .replaceAll(/; that was \d+ s ago, and it is left alone until [\d:]+ UTC/g, '')
+    .replaceAll(/; that was \d+ s ago, and it is not retried before [\d:]+ UTC/g, '')
     .replaceAll(/ssh-ed25519 \S+/g, 'KEY')
     .replaceAll(/request [\w-]+/g, 'request ID')
     .replaceAll(/(revision|change|newest is|revert on) \d+/gi, '$1 N')

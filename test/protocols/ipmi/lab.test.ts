@@ -160,7 +160,7 @@ describe('ipmi_sim with suite 17', () => {
 
   test.each([250, 450])('a client that closes %i ms into a login leaves no session', async (when) => {
     await lab.fault(10, { delay: 200 });
-    const asked = expect(ask({ address: at(10) })).rejects.toThrow('the service is stopping');
+    const asked = expect(ask({ address: at(10) })).rejects.toThrow('muster is shutting down');
     await pause(when);
     expect(await lab.sessions(10)).toBe(1);
     await client.close();

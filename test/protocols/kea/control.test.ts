@@ -66,7 +66,7 @@ describe('an answer', () => {
 
   it.each(['', '{', '[]', '[{"result":0},{"result":0}]', '{"text":"x"}', '{"result":"0"}', 'null', '7'])(
     '%s is none',
-    (text) => expect(() => readAnswer('x', text)).toThrow('something that is no answer'),
+    (text) => expect(() => readAnswer('x', text)).toThrow('cannot be understood'),
   );
 
   it('never ends in anything but an answer or a fault, whatever it holds', () => {

@@ -125,7 +125,7 @@ test('pings are answered, and silence ends the connection after five unanswered 
     await vi.advanceTimersByTimeAsync(6_000);
     expect(peer.connection.isOpen).toBe(true);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect((await failureOf(ask(peer))).message).toBe('libvirt on lab gave no sign of life for 6 s.');
+    expect((await failureOf(ask(peer))).message).toBe('libvirt on lab has not answered for 6 s.');
   } finally {
     vi.useRealTimers();
   }
@@ -143,7 +143,7 @@ test('a daemon that wants a password is told apart', async () => {
     ),
   );
   await expect(openDriver(peer.connection, 'qemu:///system', { signal: never })).rejects.toThrow(
-    'libvirt on lab wants to know who asks (sasl, polkit); muster has to be root there, or let in without.',
+    'libvirt on lab asks for a login (sasl, polkit); let muster in as root there, or without a login.',
   );
 });
 

@@ -31,7 +31,7 @@ test.each([
 
 test('what is absent is left out, and names are ours', () => {
   expect(writeXml(element('a', { x: undefined }, undefined, [element('b'), [undefined, 'c']]))).toBe('<a><b/>c</a>');
-  expect(() => writeXml(element("a><b x='"))).toThrow('is no name in XML');
+  expect(() => writeXml(element("a><b x='"))).toThrow('is not a name in XML');
 });
 
 test('a definition is read with all that is in it, and written so that it reads the same', () => {

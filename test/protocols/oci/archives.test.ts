@@ -63,7 +63,9 @@ describe('a container image in a file', () => {
     mkdirSync(both);
     joinLayouts(both, [a, b]);
     expect((await found(both, 'v2')).digest).toBe(digest);
-    await expect(found(both)).rejects.toThrow('it has 2 images: say which by the parameter image. It has "v1", "v2".');
+    await expect(found(both)).rejects.toThrow(
+      'it has 2 images: choose one with the parameter image. It has "v1", "v2".',
+    );
     await expect(found(both, 'v3')).rejects.toThrow('it has no image "v3". It has "v1", "v2".');
   });
 
@@ -128,7 +130,7 @@ describe('a container image in a file', () => {
     ]);
     for (const name of ['deb:1', 'deb:2']) expect((await found(path, name)).layers[0]!.compression).toBe('gzip');
     await expect(found(path)).rejects.toThrow(
-      'it has 3 images: say which by the parameter image. It has "deb:1", "deb:2".',
+      'it has 3 images: choose one with the parameter image. It has "deb:1", "deb:2".',
     );
   });
 
@@ -181,11 +183,13 @@ describe('a container image in a file', () => {
     const path = join(scratch, 'cut.tar');
     writeFileSync(path, tar([file('oci-layout', '{}'), file('x', 'y'.repeat(5_000))]));
     truncateSync(path, 3_000);
-    await expect(found(path)).rejects.toThrow('it is no archive that can be read: it ends in the middle of a file.');
+    await expect(found(path)).rejects.toThrow(
+      'it is not an archive that can be read: it ends in the middle of a file.',
+    );
     writeFileSync(path, gzipSync('x'));
     await expect(found(path)).rejects.toThrow('it is compressed: decompress it first.');
     writeFileSync(path, 'no archive'.repeat(100));
-    await expect(found(path)).rejects.toThrow('it is no archive');
+    await expect(found(path)).rejects.toThrow('it is not an archive');
     await expect(found(join(scratch, 'absent.tar'))).rejects.toThrow('it cannot be read');
   });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Image } from '../../../src/protocols/oci/image.ts';
-import { patience } from '../../../src/protocols/oci/http.ts';
+import { usualTimeouts } from '../../../src/protocols/oci/http.ts';
 import { parseReference } from '../../../src/protocols/oci/reference.ts';
 import { Registry, type RegistryOptions } from '../../../src/protocols/oci/registry.ts';
 import { base } from '../../lab/oci/images.ts';
@@ -20,7 +20,7 @@ beforeAll(() => {
 afterAll(() => rmSync(scratch, { recursive: true }));
 
 const { signal } = new AbortController();
-const quick = { ...patience, pause: 1 };
+const quick = { ...usualTimeouts, pause: 1 };
 
 /** Finds the image and reads all of it. */
 async function pull(
@@ -28,7 +28,7 @@ async function pull(
   options: Partial<RegistryOptions> = {},
   architecture = hostArchitecture,
 ): Promise<{ readonly image: Image; readonly layers: readonly string[] }> {
-  const given = { registries: [], insecureRegistries: [], patience: quick, ...options };
+  const given = { registries: [], insecureRegistries: [], timeouts: quick, ...options };
   const registry = new Registry(parseReference(reference), given);
   try {
     const image = await registry.image({ architecture }, signal);
@@ -286,7 +286,7 @@ describe('a registry that does not what it should', () => {
       else response.write(body.subarray(0, 1_000), () => response.destroy());
       return true;
     };
-    await expect(fromRough()).rejects.toThrow('another part than it was asked for');
+    await expect(fromRough()).rejects.toThrow('another part than muster asked for');
   });
 
   it('may send too much, too slowly, or nothing', async () => {
@@ -303,9 +303,9 @@ describe('a registry that does not what it should', () => {
       response.on('close', () => clearInterval(timer));
       return true;
     };
-    await expect(fromRough({ patience: { ...quick, window: 100 } })).rejects.toThrow('sends too slowly');
+    await expect(fromRough({ timeouts: { ...quick, window: 100 } })).rejects.toThrow('sends too slowly');
     rough.trick = (request) => isBlob(request) || undefined;
-    await expect(fromRough({ patience: { ...quick, document: 300 } })).rejects.toThrow('did not answer within 0.3 s');
+    await expect(fromRough({ timeouts: { ...quick, document: 300 } })).rejects.toThrow('did not answer within 0.3 s');
   });
 
   it('may show a manifest that is another or too large', async () => {

@@ -14,6 +14,6 @@ test('a shortage of files on this machine is not taken for silence of the other'
   ]);
   expect(JSON.parse(stdout)).toEqual({
     open: 500,
-    without: 'Fault: this server has no room for another connection (EMFILE).',
+    without: 'Fault: this server cannot open another connection (EMFILE).',
   });
 });

@@ -68,12 +68,12 @@ describe('an answer that never ends', () => {
     [
       'answers before the answer, 100',
       (socket) => flood(socket, early('100 Continue')),
-      /sent something that is no answer/,
+      /sent something that does not answer the request/,
     ],
     [
       'another protocol',
       (socket) => socket.write(early('101 Switching\r\nupgrade: x\r\nconnection: upgrade')),
-      /no answer/,
+      /does not answer the request/,
     ],
     [
       'headers',
@@ -254,7 +254,9 @@ describe('an answer that is too much', () => {
   it('of parts', async () => {
     const members = Array.from({ length: 5_001 }, (_, i) => link(`/s/${i}`));
     const service = await hostile((socket) => socket.write(jsonAnswer({ Members: members })));
-    await expect(memberResources(service, '/s', signal)).rejects.toEqual(garbled(/lists 5001 parts; 5000 are read/));
+    await expect(memberResources(service, '/s', signal)).rejects.toEqual(
+      garbled(/lists 5001 parts; muster reads at most 5000/),
+    );
   });
 
   it('of pieces, which are not kept apart', async () => {
@@ -308,7 +310,7 @@ describe('a command that is kept going', () => {
     service.begin(100);
     await expect(membersOf(service, '/s', signal)).rejects.toMatchObject({
       kind: 'deadline',
-      message: /had not told all there was to ask after 0.3 s/,
+      message: /had not answered all questions after 0.3 s/,
     });
   });
 

@@ -310,7 +310,7 @@ describe('connections', () => {
     await expect.poll(() => lab.connections(2)).toBe(0);
     await expect.poll(() => lab.connections(3)).toBe(0);
     await own.close();
-    expect(await complaint(run(own, targetOf(lab, 2), 'true'))).toBe('the service is being stopped.');
+    expect(await complaint(run(own, targetOf(lab, 2), 'true'))).toBe('muster is shutting down; try again shortly.');
   });
 });
 

@@ -84,5 +84,5 @@ it('nobody is let choose the prime we compute with', async () => {
   });
   sshd.on('connection', (peer: { on(event: 'error', listener: () => void): void }) => peer.on('error', () => {}));
   const sentence = await saidOf((socket) => sshd.injectSocket(socket));
-  expect(sentence).toMatch(/does not speak SSH as we do: .*key exchange/);
+  expect(sentence).toMatch(/speaks no SSH that muster can use: .*key exchange/);
 });

@@ -226,7 +226,7 @@ it('gives up a host that fills the log', async () => {
   });
   await new Promise<void>((resolve) => hostile.listen(2227, '127.122.9.1', resolve));
   const target = { name: 'hostile', address: '127.122.9.1', port: 2227, user: 'root' };
-  expect(await complaint(run(transport, target, 'true'))).toContain('sends has no end');
+  expect(await complaint(run(transport, target, 'true'))).toContain('does not stop sending');
   await new Promise((resolve) => hostile.close(resolve));
 });
 

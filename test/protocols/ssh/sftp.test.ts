@@ -214,7 +214,7 @@ it('works with directories, links and attributes', async () => {
 it('says what is in the way of SFTP when start-up files print something', async () => {
   const start = join(lab.home(29), '.bashrc');
   writeFileSync(start, 'cd; echo Welcome to this fine machine');
-  expect(await complaint(filesOf(29))).toContain('sent something that is no SFTP');
+  expect(await complaint(filesOf(29))).toContain('sent something other than SFTP');
   rmSync(start);
 });
 

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { LongWork } from '../../../src/work/long-work.ts';
 import { writeRecord } from '../../../src/work/records.ts';
-import type { LongWorkSettings, Undertaking } from '../../../src/work/undertaking.ts';
+import type { LongWorkSettings, LongRun } from '../../../src/work/long-run.ts';
 import { until } from '../../harness/processes.ts';
 import { scratchDirectory } from '../../harness/store.ts';
 import type { Made, Step } from '../../lab/toil/work.ts';
@@ -46,20 +46,20 @@ function begin(work: LongWork, { user = 'anna', subject, signal = new AbortContr
 }
 
 /** Lines that were told, and what was made. */
-async function doSteps(undertaking: Undertaking, steps: readonly Step[]) {
+async function doSteps(longRun: LongRun, steps: readonly Step[]) {
   const lines: string[] = [];
   let waited = false;
   let isDone = false;
   try {
-    await undertaking.record({ client: '127.0.0.1', range: '', line: '', request: 'q' });
-    const made = await undertaking.inTurn(
+    await longRun.record({ client: '127.0.0.1', range: '', line: '', request: 'q' });
+    const made = await longRun.inTurn(
       () => (waited = true),
-      () => undertaking.do(module, { steps }, (batch) => lines.push(...batch.lines)),
+      () => longRun.do(module, { steps }, (batch) => lines.push(...batch.lines)),
     );
     isDone = true;
     return { ...(made as Made), lines, waited };
   } finally {
-    await undertaking.end(isDone);
+    await longRun.end(isDone);
   }
 }
 const toil = (work: LongWork, steps: readonly Step[], how?: Toil) => doSteps(begin(work, how), steps);
@@ -118,9 +118,9 @@ describe('long work', () => {
 
   test('that does not heed that it should end is killed', async () => {
     const controller = new AbortController();
-    const undertaking = begin(open(), { signal: controller.signal });
+    const longRun = begin(open(), { signal: controller.signal });
     const steps: Step[] = [{ staging: scratch }, { spin: true }];
-    const done = doSteps(undertaking, steps);
+    const done = doSteps(longRun, steps);
     done.catch(() => undefined);
     await until(() => readdirSync(scratch).length > 0);
     controller.abort(new Error('enough'));
@@ -132,7 +132,7 @@ describe('long work', () => {
     const { bavail, bsize } = statfsSync(memory);
     const free = bavail * bsize;
     const sentence =
-      /^The file system of \/dev\/shm\/muster-test-\w+ has \d+ bytes left, and long work leaves \d+ free/;
+      /^The file system of \/dev\/shm\/muster-test-\w+ has only \d+ bytes free, and long work must leave \d+ free/;
     await expect(
       toil(open({ reserve: free - (16 << 20) }), [{ staging: memory }, { fill: 2 ** 40 }]),
     ).rejects.toMatchObject({ kind: 'unavailable', sentences: [expect.stringMatching(sentence)] });
@@ -190,7 +190,7 @@ describe('long work', () => {
   test('of one user is bounded', () => {
     const work = open();
     for (let i = 0; i < 16; i++) begin(work);
-    expect(() => begin(work)).toThrow('User "anna" has 16 long commands under way');
+    expect(() => begin(work)).toThrow('User "anna" already runs 16 long commands');
     begin(work, { user: 'bert' });
   });
 
@@ -201,9 +201,9 @@ describe('long work', () => {
     done.catch(() => undefined);
     await until(() => readdirSync(join(data, 'place')).length > 0);
     await work.close();
-    await expect(done).rejects.toThrow('muster was stopped meanwhile');
+    await expect(done).rejects.toThrow('muster was stopped before this ended');
     expect(readdirSync(join(data, 'place'))).toEqual([]);
-    expect(() => begin(work)).toThrow('muster was stopped meanwhile');
+    expect(() => begin(work)).toThrow('muster was stopped before this ended');
     const found: string[] = [];
     const kept = await open().resume(async ({ run }) => void found.push(run));
     expect([kept.length, found]).toEqual([1, []]);

@@ -69,5 +69,5 @@ test.each([
   `/tmp/.muster-${run}-`,
   `/tmp/x.muster-${run}-1`,
 ])('%s is no staging of the run and is refused', async (path) => {
-  await expect(removeStaging(path, run)).rejects.toThrow('is no staging of run');
+  await expect(removeStaging(path, run)).rejects.toThrow('is not a temporary directory of run');
 });

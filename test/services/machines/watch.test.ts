@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Logger } from '../../../src/core/log.ts';
-import type { HypervisorListener, MachineSight } from '../../../src/core/machine-sights.ts';
+import type { HypervisorListener, ListedMachine } from '../../../src/core/hypervisor-listener.ts';
 import { MachineWatch } from '../../../src/machines/watch.ts';
 import { memoryStore } from '../../harness/store.ts';
 
@@ -37,7 +37,7 @@ test('a hypervisor with any number of machines fills no memory, and nodes are lo
     watch.resume();
     await expect.poll(() => [...listeners.keys()].sort(), patience).toEqual(['home', 'hostile']);
     const strangers = Array.from({ length: 100_000 }, (_, i) => ({ name: `x${i}`, uuid: `u${i}`, isOn: true }));
-    const nodes: MachineSight[] = ['n1', 'n2'].map((name) => ({ name, uuid: `u-${name}`, isOn: false }));
+    const nodes: ListedMachine[] = ['n1', 'n2'].map((name) => ({ name, uuid: `u-${name}`, isOn: false }));
     listeners.get('home')!.listed('place of home', nodes);
     const hostile = listeners.get('hostile')!;
     hostile.listed('place of hostile', [...strangers, ...nodes.map((node) => ({ ...node, isOn: true }))]);

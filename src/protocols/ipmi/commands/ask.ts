@@ -34,7 +34,7 @@ export async function pause(milliseconds: number, signal: AbortSignal): Promise<
   await sleep(milliseconds, signal);
   if (!signal.aborted) return;
   if (signal.reason instanceof Fault) throw signal.reason;
-  const sentence = 'the command was ended before the BMC was done.';
+  const sentence = 'the command was ended before its BMC had finished.';
   throw new Fault('deadline', sentence, { cause: signal.reason });
 }
 

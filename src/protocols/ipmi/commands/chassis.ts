@@ -25,7 +25,7 @@ export interface ChassisStatus {
   readonly lockout: boolean;
   readonly driveFault: boolean;
   readonly coolingFault: boolean;
-  /** Undefined where the hardware does not tell. */
+  /** Undefined where the hardware does not report it. */
   readonly identify: 'off' | 'timed' | 'on' | undefined;
 }
 

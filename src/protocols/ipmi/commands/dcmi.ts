@@ -162,7 +162,7 @@ const pieceLength = 16;
 export async function getControllerId(link: IpmiLink, signal: AbortSignal): Promise<string> {
   const pieces: Buffer[] = [];
   for (let offset = 0; offset <= maximumControllerId; ) {
-    const request = { command: commands.getControllerId, data: [offset, pieceLength], what: 'to tell its host name' };
+    const request = { command: commands.getControllerId, data: [offset, pieceLength], what: 'to show its host name' };
     const { data } = await dcmiExchange(link, request, signal);
     const total = byteAt(atLeast(data, 1, request.what), 0);
     const piece = data.subarray(1, 1 + pieceLength);

@@ -38,7 +38,7 @@ export function decodeGuid(data: Buffer): string {
   return [field(0, 4, true), field(4, 6, true), field(6, 8, true), field(8, 10, false), field(10, 16, false)].join('-');
 }
 
-/** The GUID of the system; of the BMC where the system's is not told. */
+/** The GUID of the system; of the BMC where the system's is not reported. */
 export async function getGuid(link: IpmiLink, signal: AbortSignal): Promise<string> {
   const system = await link.request({ netfn: app, command: commands.getSystemGuid }, signal);
   if (system.code === 0 && system.data.length >= 16) return decodeGuid(system.data);

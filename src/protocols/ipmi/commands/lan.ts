@@ -133,7 +133,7 @@ export async function getLanParameter(
   const response = await send(link, request, signal);
   const isAbsent = selector > 0 && noSuchSelector.has(response.code);
   if (isAbsent || response.code === completion.unsupportedParameter) return undefined;
-  if (response.code !== completion.ok) throw refusal(`to tell its ${lanName(parameter)}`, response.code);
+  if (response.code !== completion.ok) throw refusal(`to show its ${lanName(parameter)}`, response.code);
   return atLeast(response.data, 1, 'Get LAN Configuration Parameters').subarray(1);
 }
 
@@ -198,7 +198,7 @@ const policySet = 0x10;
 
 async function get(link: IpmiLink, parameter: number, selector: number, signal: AbortSignal): Promise<Buffer> {
   const data = Buffer.of(parameter, selector, 0);
-  const what = 'to tell its alert settings';
+  const what = 'to show its alert settings';
   const request = { netfn: sensorEvent, command: filterCommands.getParameter, data, privilege: 'operator' } as const;
   const answer = await ask(link, request, what, signal);
   return atLeast(answer, 2, what).subarray(1);

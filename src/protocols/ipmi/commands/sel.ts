@@ -15,7 +15,7 @@ const maximumRenewals = 5;
 
 interface SelInfo {
   readonly entries: number;
-  /** When the log was erased last; a change tells more than the value. */
+  /** When the log was erased last; a change says more than the value. */
   readonly erased: number;
 }
 

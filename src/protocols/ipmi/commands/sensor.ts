@@ -136,7 +136,7 @@ export class Sensors {
     return value === undefined ? undefined : { value, limits };
   }
 
-  /** Of sensors that are not linear each reading has factors of its own; undefined where they are not told. */
+  /** Of sensors that are not linear each reading has factors of its own; undefined where they are not reported. */
   async #conversion(
     sensor: SensorRecord,
     conversion: Conversion,

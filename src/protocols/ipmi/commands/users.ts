@@ -37,7 +37,7 @@ export async function getUserAccess(
 ): Promise<UserAccess> {
   const data = Buffer.of(channel, user);
   const request = { netfn: app, command: commands.getAccess, data, privilege: 'operator' } as const;
-  return decodeUserAccess(await ask(link, request, `to tell the access of user ${user}`, signal));
+  return decodeUserAccess(await ask(link, request, `to show the access of user ${user}`, signal));
 }
 
 /** Changes something of a user; `what` follows "refused". */
@@ -70,7 +70,7 @@ export function decodeUserName(data: Buffer): string {
 
 export async function getUserName(link: IpmiLink, user: number, signal: AbortSignal): Promise<string> {
   const request = { netfn: app, command: commands.getName, data: Buffer.of(user), privilege: 'operator' } as const;
-  return decodeUserName(await ask(link, request, `to tell the name of user ${user}`, signal));
+  return decodeUserName(await ask(link, request, `to show the name of user ${user}`, signal));
 }
 
 export function setUserName(link: IpmiLink, user: number, name: string, signal: AbortSignal): Promise<void> {

@@ -65,7 +65,7 @@ export async function openDriver(connection: LibvirtConnection, uri: string, opt
     const names = Object.entries(authentications).flatMap(([name, kind]) => (kinds.includes(kind) ? name : []));
     throw new LibvirtFault(
       'refused',
-      `libvirt on ${connection.where} wants to know who asks (${names.join(', ')}); muster has to be root there, or let in without.`,
+      `libvirt on ${connection.where} asks for a login (${names.join(', ')}); let muster in as root there, or without a login.`,
     );
   }
   const name = new XdrWriter();
@@ -116,7 +116,7 @@ export async function domainState(
   return { state: reply.int(), reason: reply.int() };
 }
 
-/** What statistics tell, to be added up. */
+/** What statistics to ask for, to be added up. */
 export const statistics = { state: 1, cpu: 2, balloon: 4, vcpu: 8, interface: 16, block: 32 } as const;
 
 export interface DomainStatistics {
@@ -218,7 +218,7 @@ export interface LifecycleEvent {
   readonly detail: number;
 }
 
-/** Has every machine's life told from now on. */
+/** Asks for events of every machine from now on. */
 export async function followDomains(
   connection: LibvirtConnection,
   heard: (event: LifecycleEvent) => void,

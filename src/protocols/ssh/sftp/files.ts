@@ -82,7 +82,7 @@ export class RemoteFiles {
 
   async readLink(path: RemotePath): Promise<Buffer> {
     const answer = await this.#ask(requests.readlink, path, `link ${shown(path)} could not be read`);
-    if (answer.word() !== 1) throw new Fault('garbled', 'its SFTP server answered not one name.');
+    if (answer.word() !== 1) throw new Fault('garbled', 'its SFTP server did not answer with one name.');
     return Buffer.from(answer.bytes());
   }
 
@@ -105,7 +105,7 @@ export class RemoteFiles {
     }
   }
 
-  /** Free bytes of the file system that holds a path, where the server tells. */
+  /** Free bytes of the file system that holds a path, where the server reports it. */
   async free(path: RemotePath): Promise<number | undefined> {
     if (!this.session.extensions.has('statvfs@openssh.com')) return undefined;
     const request = new RequestWriter().bytes('statvfs@openssh.com').bytes(path);

@@ -76,7 +76,7 @@ export class SftpSession {
     this.#stream.write(request.packet(type, id));
   }
 
-  /** The answer to a request; a status other than success is a refusal, told of `what`. */
+  /** The answer to a request; a status other than success is a refusal of `what`. */
   ask(type: number, request: RequestWriter, what: string): Promise<AnswerReader> {
     return new Promise((resolve, reject) => {
       this.send(type, request, (answer) => {
@@ -137,7 +137,10 @@ export class SftpSession {
       const length = bytes.readUInt32BE(0);
       if (length < 5 || length > maximumMessage) {
         this.fail(
-          new Fault('garbled', 'its SFTP server sent something that is no SFTP (a message of start-up files?).'),
+          new Fault(
+            'garbled',
+            'its SFTP server sent something other than SFTP; check whether the start-up files of the shell there print a message.',
+          ),
         );
         return;
       }

@@ -32,7 +32,7 @@ export interface Attributes {
   readonly size?: number | undefined;
   readonly uid?: number | undefined;
   readonly gid?: number | undefined;
-  /** With the bits that tell the kind of file. */
+  /** With the bits that give the kind of file. */
   readonly mode?: number | undefined;
   /** Seconds. */
   readonly accessed?: number | undefined;

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Bursts } from '../../src/rest/http/start-gate.ts';
+import { StartGate } from '../../src/rest/http/start-gate.ts';
 
-/** Lets the numbers begin; how many have begun is told by the list. */
-function begin(bursts: Bursts, from: number, count: number, begun: number[]): void {
+/** Lets the numbers begin; the list shows which have begun. */
+function begin(gate: StartGate, from: number, count: number, begun: number[]): void {
   for (let number = from; number < from + count; number++) {
-    const turn = bursts.turn();
+    const turn = gate.turn();
     if (turn) void turn.then(() => begun.push(number));
     else begun.push(number);
   }
@@ -14,9 +14,9 @@ function begin(bursts: Bursts, from: number, count: number, begun: number[]): vo
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 
 test('a few begin in each turn of the event loop, in their order', async () => {
-  const bursts = new Bursts(3);
+  const gate = new StartGate(3);
   const begun: number[] = [];
-  begin(bursts, 0, 8, begun);
+  begin(gate, 0, 8, begun);
   expect(begun).toEqual(numbers(3));
   await nextTurn();
   expect(begun).toEqual(numbers(6));
@@ -25,24 +25,24 @@ test('a few begin in each turn of the event loop, in their order', async () => {
 });
 
 test('who comes while others wait begins after them, in what is left of a turn', async () => {
-  const bursts = new Bursts(3);
+  const gate = new StartGate(3);
   const begun: number[] = [];
-  begin(bursts, 0, 4, begun);
-  begin(bursts, 4, 1, begun);
+  begin(gate, 0, 4, begun);
+  begin(gate, 4, 1, begun);
   expect(begun).toEqual(numbers(3));
   await nextTurn();
   expect(begun).toEqual(numbers(5));
-  begin(bursts, 5, 2, begun);
+  begin(gate, 5, 2, begun);
   expect(begun).toEqual(numbers(6));
   await nextTurn();
   expect(begun).toEqual(numbers(7));
 });
 
 test('after a turn in which nobody waited, as many begin at once as before', async () => {
-  const bursts = new Bursts(2);
+  const gate = new StartGate(2);
   const begun: number[] = [];
-  begin(bursts, 0, 1, begun);
+  begin(gate, 0, 1, begun);
   await nextTurn();
-  begin(bursts, 1, 2, begun);
+  begin(gate, 1, 2, begun);
   expect(begun).toEqual(numbers(3));
 });

@@ -31,8 +31,8 @@ export interface Claim {
   readonly seesAll: boolean;
 }
 
-/** What undertakings share. */
-export interface House {
+/** What long runs share. */
+export interface Environment {
   readonly settings: LongWorkSettings;
   readonly directory: string;
   readonly log: Logger;
@@ -44,26 +44,26 @@ export interface House {
   slot<T>(user: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
-/** Milliseconds between two looks at the room that is left. */
+/** Milliseconds between two looks at the free space. */
 const lookEvery = 250;
 const longestTimer = 2 ** 31 - 1;
 /** Milliseconds that a stop of muster waits for stagings to be removed. */
-const patience = 15_000;
+const removalTimeout = 15_000;
 
 /** One run of long work from its claim to the moment when nothing of it is left. */
-export class Undertaking {
+export class LongRun {
   readonly claim: Claim;
   /** Aborted when the run is cancelled or muster stops. */
   readonly signal: AbortSignal;
-  readonly #house: House;
+  readonly #environment: Environment;
   readonly #ended = Promise.withResolvers<void>();
   #record: RunRecord | undefined;
   readonly #written = new Set<string>();
 
-  constructor(house: House, claim: Claim, cancelled: AbortSignal) {
+  constructor(environment: Environment, claim: Claim, cancelled: AbortSignal) {
     this.claim = claim;
-    this.#house = house;
-    this.signal = AbortSignal.any([cancelled, house.stop]);
+    this.#environment = environment;
+    this.signal = AbortSignal.any([cancelled, environment.stop]);
   }
 
   /** When the subject is free again. */
@@ -73,7 +73,7 @@ export class Undertaking {
 
   /** Whether it ends because muster does. */
   get isStopped(): boolean {
-    const { stop } = this.#house;
+    const { stop } = this.#environment;
     return stop.aborted && this.signal.reason === stop.reason;
   }
 
@@ -81,7 +81,7 @@ export class Undertaking {
   async record(about: Omit<RunRecord, 'run' | 'command' | 'user' | 'started' | 'stagings'>): Promise<void> {
     const { run, command, user, started } = this.claim;
     const record = { ...about, run, command, user, started, stagings: [] };
-    await writeRecord(this.#house.directory, record);
+    await writeRecord(this.#environment.directory, record);
     this.#record = record;
   }
 
@@ -89,7 +89,7 @@ export class Undertaking {
   inTurn<T>(waits: () => void, work: (hasWaited: boolean) => Promise<T>): Promise<T> {
     let isLate = false;
     let hasBegun = false;
-    const done = this.#house.slot(this.claim.user, this.signal, () => {
+    const done = this.#environment.slot(this.claim.user, this.signal, () => {
       hasBegun = true;
       return work(isLate);
     });
@@ -100,8 +100,8 @@ export class Undertaking {
 
   /** Has the module do the job in a process of its own. */
   async do(module: string, job: unknown, tell: (batch: Batch) => void): Promise<unknown> {
-    const { settings, directory, log } = this.#house;
-    const isolated = await this.#house.isIsolated();
+    const { settings, directory, log } = this.#environment;
+    const isolated = await this.#environment.isIsolated();
     const limits = new AbortController();
     const signal = AbortSignal.any([this.signal, limits.signal]);
     const stopLooking = look(this.#written, settings.reserve, limits);
@@ -121,10 +121,10 @@ export class Undertaking {
 
   /**
    * Leaves nothing behind, whatever came of it. What muster's stop has interrupted stays on record. Who has made something need not wait
-   * until the rest is removed; who only moved things away may have done so for their room.
+   * until the rest is removed; who only moved things away may have done so for the space they took.
    */
   async end(isDone: boolean): Promise<void> {
-    const { directory, log } = this.#house;
+    const { directory, log } = this.#environment;
     const { run } = this.claim;
     try {
       if (!this.#record) return;
@@ -134,11 +134,11 @@ export class Undertaking {
       if (isDone && this.#written.size > 0) {
         const done = { ...record, done: true } as const;
         await writeRecord(directory, done);
-        this.#house.cleanUp(done);
+        this.#environment.cleanUp(done);
       } else if (this.isStopped && !isDone) {
         const interrupted = { ...record, interrupted: Date.now() };
         await writeRecord(directory, interrupted);
-        await removed(AbortSignal.timeout(patience));
+        await removed(AbortSignal.timeout(removalTimeout));
         await writeRecord(directory, { ...interrupted, stagings: [] });
       } else {
         await removed();
@@ -146,17 +146,20 @@ export class Undertaking {
       }
     } catch (error) {
       // The record stays, and the next start tries again.
-      log.error({ err: error, run }, 'what a run left could not be removed');
+      log.error(
+        { err: error, run },
+        'the temporary directories of a run could not be removed; the next start tries again',
+      );
     } finally {
       this.#ended.resolve();
     }
   }
 
-  /** What clients are told of an error. */
-  told(error: unknown): Fault {
+  /** The error as clients get it. */
+  faultOf(error: unknown): Fault {
     if (error instanceof Fault) return error;
     const { run, command } = this.claim;
-    this.#house.log.error({ err: error, run }, `${command} failed unexpectedly`);
+    this.#environment.log.error({ err: error, run }, `${command} failed unexpectedly`);
     return unforeseen(run);
   }
 }
