@@ -7,42 +7,17 @@ import type { Store } from '../database/store.ts';
 import { policyOf } from '../objects/policy.ts';
 import { catchUp, type Known } from './catch-up.ts';
 import { block, dropText, Entries, eventId, gapText, lostAll, parseEventId, textsOf, wentWrong } from './entries.ts';
-import { Gathering, Held, Listener, type Sink } from './listener.ts';
-import { type HubEvent, isStillKnown, type Shown, type EventData, View, type EventFilter } from './view.ts';
-
-/** Who listens: its credentials, and where to. */
-export interface Audience extends Shown {
-  readonly filter: EventFilter;
-  /** The id of the last event that it has. */
-  readonly after: string | undefined;
-  /** Seconds after which it has enough. */
-  readonly seconds: number | undefined;
-}
-
-interface Open {
-  readonly audience: Audience;
-  readonly listener: Listener;
-  readonly shared: SharedView;
-  /** The number of the last entry that it got before it listened with the others. */
-  from: number;
-}
-
-/** Somebody in this process who listens. */
-interface Attached {
-  readonly view: View;
-  at: number;
-  take(events: readonly EventData[]): void;
-}
-
-interface SharedView {
-  readonly key: string;
-  readonly view: View;
-  readonly open: Set<Open>;
-  /** Also those that still catch up with what has happened before. */
-  readonly all: Set<Open>;
-  /** The number of the last entry that it has got. */
-  at: number;
-}
+import {
+  type Attached,
+  type Audience,
+  Gathering,
+  Held,
+  Listener,
+  type Open,
+  type SharedView,
+  type Sink,
+} from './listener.ts';
+import { type EventData, type EventFilter, type HubEvent, isStillKnown, View } from './view.ts';
 
 /** Milliseconds between signs of life. */
 const heartbeat = 15_000;

@@ -1,4 +1,5 @@
 import type { HubEvent } from './view.ts';
+import type { EventData, EventFilter, Shown, View } from './view.ts';
 
 /** Milliseconds that power states and progress are gathered for. */
 const delay = 200;
@@ -157,4 +158,38 @@ export class Listener {
     }
     if (taken > 0) this.#queue = this.#queue.slice(taken);
   }
+}
+
+/** Who listens: its credentials, and where to. */
+export interface Audience extends Shown {
+  readonly filter: EventFilter;
+  /** The id of the last event that it has. */
+  readonly after: string | undefined;
+  /** Seconds after which it has enough. */
+  readonly seconds: number | undefined;
+}
+
+export interface Open {
+  readonly audience: Audience;
+  readonly listener: Listener;
+  readonly shared: SharedView;
+  /** The number of the last entry that it got before it listened with the others. */
+  from: number;
+}
+
+/** Somebody in this process who listens. */
+export interface Attached {
+  readonly view: View;
+  at: number;
+  take(events: readonly EventData[]): void;
+}
+
+export interface SharedView {
+  readonly key: string;
+  readonly view: View;
+  readonly open: Set<Open>;
+  /** Also those that still catch up with what has happened before. */
+  readonly all: Set<Open>;
+  /** The number of the last entry that it has got. */
+  at: number;
 }
