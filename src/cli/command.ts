@@ -168,7 +168,7 @@ async function carryOut(
   }
   if (call.common.curl) {
     const { printRequests } = await import('./muster/curl.ts');
-    return printRequests(invocation, (silent) => run(silent, call));
+    return printRequests(invocation, call.common, (silent) => run(silent, call));
   }
   if (call.common.dryRun && !triesItself) {
     const { tryOnly } = await import('./muster/row-diff.ts');

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { asTheyCome } from '../core/as-they-come.ts';
 import { Fault } from '../core/errors.ts';
@@ -27,6 +28,9 @@ const args = Type.Object({
   watch: Type.Boolean({ description: 'waits until they have booted' }),
   seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'that a node has to boot' })),
 });
+
+/** Nodes that are looked at before others get their turn. */
+const nodesPerTurn = 64;
 
 interface Target {
   readonly nextBoot: DeviceTarget;
@@ -60,7 +64,9 @@ export const rinstall = nodeChange({
     const power = hardware.targets(snapshot, 'rinstall', 'power');
     const targets = new Map<string, Target>();
     const failed: NodeResult[] = [];
-    for (const node of selection.nodes ?? []) {
+    for (const [index, node] of (selection.nodes ?? []).entries()) {
+      // Others get their turn: awaiting targets that are there already lets nobody else in.
+      if (index % nodesPerTurn === nodesPerTurn - 1) await nextTurn();
       try {
         checkNode(reader, node, states);
         boot.watcher.checkFree(node);

@@ -38,20 +38,20 @@ export class Hardware {
     const [cache, pickers] = needs === 'power' ? [caches.power, powerPickers] : [caches.other, usualPickers];
     return (node) => {
       const known = instead ? undefined : cache.get(node);
-      if (known) return typeof known === 'function' ? known() : known;
-      const driver = this.#driverOf(reader, node, command, pickers);
+      const driver = known?.driver ?? this.#driverOf(reader, node, command, pickers);
       // Before its attributes are looked at: they are of no help with what the hardware has not.
       if (!driver.offers.includes(needs)) throw lacking(command, driver.name, needs);
+      if (known) return typeof known.target === 'function' ? known.target() : known.target;
       const described = driverNode(reader, this.#box, node, driver);
       const read = instead ? { ...described, attributes: { ...described.attributes, ...instead } } : described;
       const made = driver.target(read);
       const named = (target: DriverTarget): DeviceTarget => ({ driver: driver.name, ...target });
       if (made instanceof Promise) {
-        if (!instead) cache.set(node, async () => named(await driver.target(read)));
+        if (!instead) cache.set(node, { driver, target: async () => named(await driver.target(read)) });
         return made.then(named);
       }
       const target = named(made);
-      if (!instead) cache.set(node, target);
+      if (!instead) cache.set(node, { driver, target });
       return target;
     };
   }
@@ -77,7 +77,11 @@ export class Hardware {
 }
 
 /** Of those that depend on more than the definitions, what asks anew. */
-type TargetCache = Map<string, DeviceTarget | (() => Promise<DeviceTarget>)>;
+/** A target that depends on more than the definitions is made each time. */
+type TargetCache = Map<
+  string,
+  { readonly driver: Driver; readonly target: DeviceTarget | (() => Promise<DeviceTarget>) }
+>;
 
 /** `nodehm.power` picks the driver for power before `mgt` does. */
 const powerPickers = ['power', 'mgt'];

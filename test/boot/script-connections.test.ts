@@ -1,3 +1,5 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -126,6 +128,22 @@ it('who asks on without reading gets every answer once it reads', async () => {
   await expect.poll(() => replies(heard()).length, { timeout: 60_000 }).toBe(count);
   socket.destroy();
 }, 60_000);
+
+it('who asks for files ahead has one of them open', async () => {
+  const file = '/install/pipelined/large';
+  mkdirSync(join(lab.install, 'pipelined'), { recursive: true });
+  writeFileSync(join(lab.install, 'pipelined/large'), Buffer.alloc(8 << 20));
+  const openFiles = () => readdirSync(`/proc/${lab.server.child.pid!}/fd`).length;
+  expect((await lab.from('127.0.0.1', file)).status).toBe(200);
+  const before = openFiles();
+  const { socket } = await open();
+  socket.pause();
+  socket.write(get(file).repeat(3_000));
+  await expect.poll(() => socket.bytesWritten).toBeGreaterThan(0);
+  for (let i = 0; i < 10; i++) expect((await lab.from('127.0.0.1', script)).status).toBe(200);
+  expect(openFiles() - before).toBeLessThan(20);
+  socket.destroy();
+});
 
 it('who says no more after the question still hears the answer', async () => {
   const { socket, heard } = await open();

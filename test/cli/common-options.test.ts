@@ -160,6 +160,9 @@ describe('--curl', () => {
     [['chdef', 'n1', 'bmcpassword=x'], '"bmcpassword":"********"'],
     [['packimage', 'nosuch', '-m', 'cpio'], ''],
     [['rinstall', 'n1', 'boot'], `-d '{"action":"boot"}' http://localhost/muster/nodes/n1/provision`],
+    [['rpower', 'n1', 'off', '--dry-run'], `http://localhost/muster/nodes/n1/power?dryRun=1`],
+    [['rmdef', 'n1', '--dry-run'], `?dryRun=1`],
+    [['rpower', 'n1', 'off', '--detach'], `-H 'Prefer: respond-async'`],
   ])('prints the requests of %j and changes nothing', async (argv, expected) => {
     const before = await revision();
     const { stdout } = await run(...argv, '--curl');

@@ -70,3 +70,15 @@ test.each(
     { node: `of-${kind}`, error: `${name} is not possible: mgt "${kind}" has no ${lacks}.` },
   ]);
 });
+
+test('what a node lacks does not depend on which command found its target first', async () => {
+  await cluster.put(
+    ['nodelist', { node: 'whole' }],
+    ['nodehm', { node: 'whole', mgt: 'ipmi' }],
+    ['ipmi', { node: 'whole', bmc: '127.0.0.1', username: 'admin', password: 'secret' }],
+  );
+  const hardware = new Hardware(drivers, cluster.box);
+  const { current } = cluster.store;
+  await hardware.targets(current, 'rvitals', 'vitals')('whole');
+  expect(() => hardware.targets(current, 'mkvm', 'virtualMachine')('whole')).toThrow('mkvm is not possible');
+});

@@ -27,14 +27,23 @@ export interface ListenerServices {
 /** A rack boots at once; each machine has one or two connections. */
 const mostConnections = 4_096;
 const largestBody = 65_536;
+/** Requests that a connection may send ahead; no more is read from it meanwhile. */
+const mostWaiting = 16;
 /** Milliseconds without any byte going either way. */
 const idle = 60_000;
+
+interface Asked {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
 
 /** Serves files to machines that boot, over plain HTTP, and takes their reports. */
 export class HttpListener {
   readonly #services: ListenerServices;
   readonly #server: Server;
   readonly #ofAddress = new Map<string, number>();
+  /** Requests that wait for the answer to the one before them on their connection. */
+  readonly #waiting = new WeakMap<Socket, Asked[]>();
 
   private constructor(services: ListenerServices) {
     this.#services = services;
@@ -46,7 +55,7 @@ export class HttpListener {
         keepAliveTimeout: 15_000,
         connectionsCheckingInterval: 5_000,
       },
-      (request, response) => void this.#serve(request, response),
+      (request, response) => this.#queue(request, response),
     );
     this.#server.maxConnections = mostConnections;
     this.#server.timeout = idle;
@@ -95,6 +104,34 @@ export class HttpListener {
       if (left === 0) this.#ofAddress.delete(client);
       else this.#ofAddress.set(client, left);
     });
+  }
+
+  /** One answer at a time on a connection: node:http hands over all that a client sends ahead, and each would open its file. */
+  #queue(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const waiting = this.#waiting.get(socket);
+    if (!waiting) {
+      this.#waiting.set(socket, []);
+      this.#serveInTurn({ request, response });
+      return;
+    }
+    waiting.push({ request, response });
+    if (waiting.length >= mostWaiting) socket.pause();
+  }
+
+  #serveInTurn({ request, response }: Asked): void {
+    const { socket } = request;
+    response.once('close', () => {
+      const waiting = this.#waiting.get(socket)!;
+      const next = socket.destroyed ? undefined : waiting.shift();
+      if (!next) {
+        this.#waiting.delete(socket);
+        return;
+      }
+      if (waiting.length < mostWaiting) socket.resume();
+      this.#serveInTurn(next);
+    });
+    void this.#serve(request, response);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

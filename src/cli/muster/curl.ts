@@ -1,6 +1,7 @@
 import { secretWords } from '../../core/secret-words.ts';
 import { NotSent, type SentRequest } from '../client.ts';
 import type { Invocation } from '../command.ts';
+import type { CommonOptions } from '../common-options.ts';
 import { quoteWord } from '../../core/shell-words.ts';
 import { hidden } from '../lines.ts';
 import type { Output } from '../output.ts';
@@ -16,17 +17,25 @@ const nowhere: Output = {
 /** Runs a command up to the first request that would change something, and prints its requests instead of its output. */
 export async function printRequests(
   invocation: Invocation,
+  { dryRun, detach }: Pick<CommonOptions, 'dryRun' | 'detach'>,
   run: (silent: Invocation) => Promise<number> | number,
 ): Promise<number> {
   const { client, stdout } = invocation;
   client.mode = 'print';
   let code = 0;
+  let change: SentRequest | undefined;
   try {
     code = await run({ ...invocation, stdout: nowhere });
   } catch (error) {
     if (!(error instanceof NotSent)) throw error;
+    change = client.requests.at(-1);
   }
-  for (const request of client.requests) stdout.line(curlLine(client.place, request));
+  for (const request of client.requests) {
+    const { query } = request;
+    const sent = request === change && dryRun ? { ...request, query: { ...query, dryRun: '1' } } : request;
+    const headers = request === change && detach ? ['Prefer: respond-async'] : [];
+    stdout.line(curlLine(client.place, sent, headers));
+  }
   return code;
 }
 
@@ -37,7 +46,11 @@ const bodyText = (body: unknown): string =>
   );
 
 /** The same request for curl. The token stays in its variable, and passwords are for the reader to fill in. */
-export function curlLine(place: Place, { method, at, query, body }: SentRequest): string {
+export function curlLine(
+  place: Place,
+  { method, at, query, body }: SentRequest,
+  headers: readonly string[] = [],
+): string {
   const search = new URLSearchParams(
     Object.entries(query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined),
   );
@@ -49,6 +62,7 @@ export function curlLine(place: Place, { method, at, query, body }: SentRequest)
     ...(place.ca === undefined ? [] : ['--cacert', '"$MUSTER_CA"']),
     ...(method === 'GET' ? [] : ['-X', method]),
     ...(place.token === undefined ? [] : ['-H', '"X-Auth-Token: $MUSTER_TOKEN"']),
+    ...headers.flatMap((header) => ['-H', quoteWord(header)]),
     ...(body === undefined ? [] : ['-H', quoteWord('Content-Type: application/json'), '-d', quoteWord(bodyText(body))]),
     quoteWord(url),
   ].join(' ');
