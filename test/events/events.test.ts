@@ -184,7 +184,7 @@ describe('who was cut off', () => {
     await first.over();
     expect(first.events.at(-1)).toMatchObject({
       event: 'dropped',
-      data: { message: expect.stringContaining('stopped') },
+      data: { message: expect.stringContaining('shutting down') },
     });
     other = await startServer({ data });
     await other.ok('PUT', '/nodes/n1', { usercomment: 'two' });

@@ -19,9 +19,9 @@ test.each([
   ['50%', /does not report the range/],
   ['0', /not between 1 W and 65535 W/],
   ['65536', /not between/],
-  ['-5', /no power limit/],
-  ['much', /no power limit/],
-  ['', /no power limit/],
+  ['-5', /not a power limit/],
+  ['much', /not a power limit/],
+  ['', /not a power limit/],
 ])('the power limit "%s" is refused', (value, sentence) => {
   expect(() => parseWatts(value)).toThrow(sentence);
 });

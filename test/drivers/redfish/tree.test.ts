@@ -70,7 +70,7 @@ describe('power', () => {
     const { target, orders } = treeTarget(serverTree());
     await expect(redfishCapabilities(target).power.set('off', signal)).rejects.toMatchObject({
       kind: 'deadline',
-      message: expect.stringMatching(/is not off: it is on after 0.4 s/),
+      message: expect.stringMatching(/it is on instead of off after 0.4 s/),
     });
     expect(orders).toHaveLength(1);
   });
