@@ -198,7 +198,7 @@ describe('who was cut off', () => {
     expect(third.events.map(({ event }) => event)).toEqual(['change']);
     const fourth = await EventClient.open(other, { after: '999999.00000000.0' });
     await fourth.ready();
-    expect(fourth.events.map(({ data: { message } }) => message)).toEqual([expect.stringContaining('Read anew')]);
+    expect(fourth.events.map(({ data: { message } }) => message)).toEqual([expect.stringContaining('Read again')]);
     for (const client of [second, third, fourth]) client.close();
     await other.stop();
     rmSync(data, { recursive: true });

@@ -11,12 +11,12 @@ test.each([
   ['a user of 17 bytes', { username: 'a'.repeat(17) }, 'at most 16 bytes'],
   ['a user of 16 letters and 17 bytes', { username: `${'a'.repeat(15)}é` }, 'at most 16 bytes'],
   ['a password of 21 bytes', { password: 'p'.repeat(21) }, 'at most 20 bytes'],
-  ['a password with a zero byte', { password: 'a\0b' }, 'no zero byte'],
+  ['a password with a zero byte', { password: 'a\0b' }, 'must not contain a zero byte'],
   ['a K_g of 21 bytes', { kg: Buffer.alloc(21, 1) }, 'K_g has at most 20 bytes'],
   ['suite 0', { suites: [17, 0 as 3] }, 'cipher suite 0 is refused'],
   ['suite 1', { suites: [1 as 3] }, 'cipher suite 1 is refused'],
   ['no suite', { suites: [] }, 'no IPMI cipher suite is allowed'],
-  ['no address', { address: '' }, 'no address'],
+  ['no address', { address: '' }, 'no BMC address'],
   ['a port out of range', { port: 70_000 }, 'port 70000'],
 ] as [string, Partial<IpmiEndpoint>, string][])('%s is refused', (_name, change, text) => {
   const refused = (): unknown => credentialsOf({ ...good, ...change });
