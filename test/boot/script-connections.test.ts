@@ -1,17 +1,25 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { temporaryDirectory } from '../harness/server.ts';
 import { type BootLab, startBootLab } from './boot-client.ts';
 
 const script = '/boot/52-54-00-00-00-01.ipxe';
 let lab: BootLab;
+/** A site's own directory with a loader that is larger than what a connection holds. */
+let loaders: string;
 beforeAll(async () => {
-  lab = await startBootLab();
+  loaders = temporaryDirectory();
+  writeFileSync(join(loaders, 'grubx64.efi'), Buffer.alloc(8 << 20));
+  lab = await startBootLab({ MUSTER_BOOT_DIRECTORY: loaders });
   await lab.server.ok('PUT', '/nodes/n1', { groups: 'all', netboot: 'xnba', mac: '52:54:00:00:00:01' });
 });
-afterAll(() => lab.stop());
+afterAll(async () => {
+  await lab.stop();
+  rmSync(loaders, { recursive: true });
+});
 
 const get = (path: string, ...headers: string[]): string =>
   ['GET ' + path + ' HTTP/1.1', 'Host: x', ...headers, '', ''].join('\r\n');
@@ -130,9 +138,7 @@ it('who asks on without reading gets every answer once it reads', async () => {
 }, 60_000);
 
 it('who asks for files ahead has one of them open', async () => {
-  const file = '/install/pipelined/large';
-  mkdirSync(join(lab.install, 'pipelined'), { recursive: true });
-  writeFileSync(join(lab.install, 'pipelined/large'), Buffer.alloc(8 << 20));
+  const file = '/grubx64.efi';
   const openFiles = () => readdirSync(`/proc/${lab.server.child.pid!}/fd`).length;
   expect((await lab.from('127.0.0.1', file)).status).toBe(200);
   const before = openFiles();
