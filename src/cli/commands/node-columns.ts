@@ -89,6 +89,29 @@ export function sortedWords(words: readonly string[]): ColumnWords {
 export const rangeWithin = (range: string, criteria: readonly ColumnWord[]): string =>
   [range, ...criteria.map(({ column, operator, value }) => `${column}${operator}${value}`)].join('@');
 
+/** Sends `TABLE.COLUMN=VALUE` words; any other refuses them all. */
+async function setColumns(
+  invocation: Invocation,
+  words: readonly string[],
+  method: 'POST' | 'PUT',
+  at: string,
+): Promise<number> {
+  const { client, stderr } = invocation;
+  const { set, add, remove, criteria, malformed } = sortedWords(words);
+  const strange = [...malformed, ...Object.keys({ ...add, ...remove }), ...criteria.map(({ written }) => written)];
+  if (strange.length > 0) {
+    await client.get('/tables');
+    for (const word of strange) stderr.line(errorLine(`Malformed argument ${word} ignored.`, client.server));
+    return 1;
+  }
+  try {
+    await client.call(method, at, { body: { set } });
+  } catch (error) {
+    return reportUnknownColumn(error, invocation);
+  }
+  return 0;
+}
+
 export const nodeadd = xcatCommand({
   usage: `Usage: nodeadd NODERANGE groups=GROUP[,GROUP...] [TABLE.COLUMN=VALUE...]
        nodeadd -h | --help | -v | --version
@@ -96,21 +119,8 @@ export const nodeadd = xcatCommand({
 Makes nodes, or sets columns of those that exist.`,
   common: changing,
   async run(invocation, { operands: [range = '', ...words] }) {
-    const { client, stderr } = invocation;
     if (words.length === 0) return say(invocation, nodeadd.usage, 1);
-    const { set, add, remove, criteria, malformed } = sortedWords(words);
-    const strange = [...malformed, ...Object.keys({ ...add, ...remove }), ...criteria.map(({ written }) => written)];
-    if (strange.length > 0) {
-      await client.get('/tables');
-      for (const word of strange) stderr.line(errorLine(`Malformed argument ${word} ignored.`, client.server));
-      return 1;
-    }
-    try {
-      await client.call('POST', path('nodes', range, 'columns'), { body: { set } });
-    } catch (error) {
-      return reportUnknownColumn(error, invocation);
-    }
-    return 0;
+    return setColumns(invocation, words, 'POST', path('nodes', range, 'columns'));
   },
 });
 
@@ -169,22 +179,9 @@ export const nodegrpch = xcatCommand({
 Gives groups values of columns. What their members had there themselves is unset, so that all show the group's value.`,
   common: changing,
   async run(invocation, { operands: [groups, ...words] }) {
-    const { client, stderr } = invocation;
     if (groups === undefined) return say(invocation, nodegrpch.usage, 1);
     if (words.length === 0) return 0;
-    const { set, add, remove, criteria, malformed } = sortedWords(words);
-    const strange = [...malformed, ...Object.keys({ ...add, ...remove }), ...criteria.map(({ written }) => written)];
-    if (strange.length > 0) {
-      await client.get('/tables');
-      for (const word of strange) stderr.line(errorLine(`Malformed argument ${word} ignored.`, client.server));
-      return 1;
-    }
-    try {
-      await client.call('PUT', path('groups', groups, 'columns'), { body: { set } });
-    } catch (error) {
-      return reportUnknownColumn(error, invocation);
-    }
-    return 0;
+    return setColumns(invocation, words, 'PUT', path('groups', groups, 'columns'));
   },
 });
 

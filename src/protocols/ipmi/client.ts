@@ -13,7 +13,7 @@
  *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on shared
  *                    sockets (transport.ts) and the shared timer (timer-wheel.ts); tests are another
  */
-import { Pace } from '../../core/slices.ts';
+import { Pace } from '../../core/pace.ts';
 import { Conversation } from './conversation.ts';
 import {
   credentialsOf,

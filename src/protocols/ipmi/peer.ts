@@ -1,4 +1,4 @@
-import type { Pace } from '../../core/slices.ts';
+import type { Pace } from '../../core/pace.ts';
 import type { Credentials, SuiteId } from './link.ts';
 import { levels } from './session.ts';
 import type { Wire } from './wire.ts';

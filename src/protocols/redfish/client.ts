@@ -1,6 +1,6 @@
 import { Fault } from '../../core/errors.ts';
 import { formatListen } from '../../core/host-address.ts';
-import { Pace } from '../../core/slices.ts';
+import { Pace } from '../../core/pace.ts';
 import { Connection, type Endpoint, type ServiceLimits } from './connection.ts';
 import { ReplyMemory } from './exchange.ts';
 import { RedfishService } from './service.ts';

@@ -1,7 +1,7 @@
 import { Client } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { formatListen } from '../../core/host-address.ts';
-import type { Pace } from '../../core/slices.ts';
+import type { Pace } from '../../core/pace.ts';
 import { abortFault, pause, unlessAborted } from './abort.ts';
 import { exchange, type ExchangeLimits, type Message, type Reply } from './exchange.ts';
 import { type Attempt, isBroken, Refusal, refusal, transportFault } from './faults.ts';

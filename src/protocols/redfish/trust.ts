@@ -4,7 +4,7 @@ import { connect, createSecureContext, DEFAULT_CIPHERS, type SecureContext, type
 import type { buildConnector } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../core/host-address.ts';
-import type { Pace } from '../../core/slices.ts';
+import type { Pace } from '../../core/pace.ts';
 import { secondsSince, transportFault } from './faults.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Pace } from '../../../src/core/slices.ts';
+import { Pace } from '../../../src/core/pace.ts';
 import { faultOf, powerOn, World } from './world.ts';
 
 /** As if so many other BMCs had answered after this time. */

@@ -1,5 +1,5 @@
 import type { Fault } from '../../../src/core/errors.ts';
-import { Pace } from '../../../src/core/slices.ts';
+import { Pace } from '../../../src/core/pace.ts';
 import { Conversation } from '../../../src/protocols/ipmi/conversation.ts';
 import {
   credentialsOf,
