@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly main?: string;
   /** A network of its own to run in. */
   readonly namespace?: Namespace;
+  /** Where to listen; a free port if absent. */
+  readonly listen?: string;
 }
 
 /** A muster process on a port of its own, and a client that root's token is ready for. */
@@ -54,7 +56,7 @@ export async function runMuster(args: readonly string[], environment: Readonly<R
 
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const data = options.data ?? temporaryDirectory();
-  const args = ['--data', data, '--listen', '127.0.0.1:0'];
+  const args = ['--data', data, '--listen', options.listen ?? '127.0.0.1:0'];
   const configFile = join(data, 'test-config.toml');
   if (options.config !== undefined) {
     writeFileSync(configFile, options.config);

@@ -1,0 +1,132 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
+import { type LabChild, startChild } from '../lab/child.ts';
+import { makeNamespace, type Namespace } from '../lab/netns.ts';
+
+/**
+ * A machine of its own for the commands of a page, as far as they can tell: its own network with nothing but loopback, and files of its
+ * own: what they write is gone with the world. A server listens where the pages say, and root's commands reach it through its socket.
+ */
+export interface World {
+  readonly server: TestServer;
+  /** What runs a program inside; `remove` is not the caller's matter. */
+  readonly inside: Namespace;
+  /** A directory that goes with the world; commands of the page start in it. */
+  readonly directory: string;
+  /** Starts a program inside that runs until the world ends. */
+  start(name: string, program: string, ...args: string[]): LabChild;
+  /** What the commands of a page find in their environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+export interface WorldOptions {
+  /** Settings of the server, as variables; what is inside may be reached at any address. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Addresses that this world's machine has besides loopback, such as 10.1.0.1/16. */
+  readonly addresses?: readonly string[];
+  /** What is done inside before the server starts. */
+  readonly prepare?: (world: Pick<World, 'inside' | 'directory' | 'start'>) => Promise<void> | void;
+  /** What is done before the first command of the page. */
+  readonly ready?: (world: World) => Promise<void> | void;
+}
+
+const checkout = join(import.meta.dirname, '../..');
+
+export async function makeWorld({ settings = {}, addresses = [], prepare, ready }: WorldOptions = {}): Promise<World> {
+  const directory = temporaryDirectory();
+  const network = makeNamespace();
+  const children: LabChild[] = [];
+  const holder = holdFiles(network, directory);
+  children.push(holder);
+  while (!holder.log().includes('ready')) {
+    if (holder.process.exitCode !== null) throw new Error(`The world could not be made:\n${holder.log()}`);
+    await pause(20);
+  }
+  const words = ['--target', String(holder.process.pid), '--mount', '--net', `--wdns=${directory}`];
+  const inside: Namespace = {
+    name: network.name,
+    command: (program, ...args) => ['nsenter', ...words, program, ...args],
+    run: (program, ...args) => network.run('nsenter', ...words, program, ...args),
+    remove: () => network.remove(),
+  };
+  const start = (name: string, program: string, ...args: string[]): LabChild => {
+    const [first, ...rest] = inside.command(program, ...args);
+    const child = startChild(first, rest, { directory, logFile: join(directory, `${name}.log`) });
+    children.push(child);
+    return child;
+  };
+  if (addresses.length > 0) {
+    inside.run('ip', 'link', 'add', 'cluster0', 'type', 'dummy');
+    inside.run('ip', 'link', 'set', 'cluster0', 'up');
+    for (const address of addresses) inside.run('ip', 'address', 'add', address, 'dev', 'cluster0');
+  }
+  await prepare?.({ inside, directory, start });
+  const data = join(directory, 'muster');
+  mkdirSync(data);
+  const server = await startServer({
+    data,
+    namespace: inside,
+    listen: '127.0.0.1:8443',
+    environment: {
+      MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,10.0.0.0/8',
+      MUSTER_REMOTE_NETWORKS: '127.0.0.0/8,10.0.0.0/8',
+      MUSTER_HOSTS_FILE: '/etc/hosts',
+      MUSTER_NEW_DATABASE: 'usual',
+      ...settings,
+    },
+  });
+  const world: World = {
+    server,
+    inside,
+    directory,
+    start,
+    environment: {
+      PATH: `${join(import.meta.dirname, 'bin')}:${process.env['PATH']}`,
+      HOME: '/root',
+      MUSTER_CHECKOUT: checkout,
+      MUSTER_DATA: data,
+      H: 'https://localhost:8443/muster',
+      A: `X-Auth-Token: ${server.token}`,
+      CA: `--cacert ${data}/tls/ca.pem`,
+      J: 'Content-Type: application/json',
+    },
+    async stop() {
+      await server.stop();
+      for (const child of children.toReversed()) await child.stop();
+      network.remove();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+  try {
+    await ready?.(world);
+  } catch (error) {
+    await world.stop();
+    throw error;
+  }
+  return world;
+}
+
+/** A process that keeps the files of this machine as the world sees them: every write goes to memory. */
+function holdFiles(network: Namespace, directory: string): LabChild {
+  const script = `set -e
+mount --make-rprivate /
+cd ${directory}
+mkdir layer root
+mount -t tmpfs tmpfs layer
+mkdir layer/upper layer/work
+mount -t overlay overlay -o lowerdir=/,upperdir=layer/upper,workdir=layer/work root
+for shared in proc sys dev; do mount --rbind /$shared root/$shared; done
+mount -t tmpfs tmpfs root/run
+mount --bind . root${directory}
+mkdir -p root/install root/before
+cd root
+pivot_root . before
+umount -l /before
+echo ready
+exec sleep infinity`;
+  const [program, ...args] = network.command('unshare', '--mount', 'sh', '-c', script);
+  return startChild(program, args, { directory, logFile: join(directory, 'world.log') });
+}
