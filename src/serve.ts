@@ -59,7 +59,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     context.hooks.resume();
     const stopHousekeeping = startHousekeeping(context);
     const urls = servers.map((server) => `https://${formatListen(listening(server))}${musterRoot.prefix}`);
-    say(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
+    say(`muster ready ${urls.join(' ')}\nThe manual is at ${urls[0]}/manual\n`);
     for (const server of plain) say(`Without TLS: http://${formatListen(listening(server))}${musterRoot.prefix}\n`);
     hintNetworks(context).catch((error: unknown) =>
       context.log.error({ err: error }, 'the networks could not be examined'),

@@ -1,4 +1,4 @@
-// What the reference page does by itself: search, and buttons that copy examples. Without it the page is complete.
+// What a page does by itself: the reference page searches itself, and buttons copy examples. Without it every page is complete.
 const find = (selector, within = document) => [...within.querySelectorAll(selector)];
 
 // The smallest pieces that are shown or not: calls, attributes, and sections that have neither.
@@ -28,16 +28,18 @@ function search(words) {
 }
 
 const box = document.getElementById('search');
-box.parentElement.hidden = false;
-box.addEventListener('input', () => search(box.value.toLowerCase().split(/\s+/).filter(Boolean)));
-// A link to something that the search hides must lead there.
-window.addEventListener('hashchange', () => {
-  const target = document.getElementById(location.hash.slice(1));
-  if (!target?.closest('[hidden]')) return;
-  box.value = '';
-  search([]);
-  target.scrollIntoView();
-});
+if (box) {
+  box.parentElement.hidden = false;
+  box.addEventListener('input', () => search(box.value.toLowerCase().split(/\s+/).filter(Boolean)));
+  // A link to something that the search hides must lead there.
+  window.addEventListener('hashchange', () => {
+    const target = document.getElementById(location.hash.slice(1));
+    if (!target?.closest('[hidden]')) return;
+    box.value = '';
+    search([]);
+    target.scrollIntoView();
+  });
+}
 
 for (const figure of find('figure')) {
   const button = document.createElement('button');

@@ -73,6 +73,9 @@ function spoiltPath(random: Random, endpoint: Endpoint, table: string): string {
     '',
     '/health',
     '/docs',
+    '/manual',
+    '/manual/security',
+    '/manual/search?q=bmc',
   ]);
 }
 

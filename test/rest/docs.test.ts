@@ -58,7 +58,7 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the reference 
     const tags = new Set(checkedTags(page));
     for (const tag of ['img', 'iframe', 'object', 'form']) expect(tags).not.toContain(tag);
     const links = [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, target]) => target!);
-    for (const target of links) expect(target).toMatch(/^(#[\w-]+|data:,|\/(muster|xcatws)\/openapi\.json)$/);
+    for (const target of links) expect(target).toMatch(/^(#[\w-]+|data:,|\/(muster|xcatws)\/(openapi\.json|manual))$/);
     expect(page).not.toMatch(/@import|url\(/);
   });
 

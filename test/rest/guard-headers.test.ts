@@ -51,16 +51,19 @@ describe.each(['/muster', '/xcatws'])('at %s a browser is kept from misusing', (
     expect([again.status, again.headers]).toEqual([304, expect.objectContaining(kept)]);
   });
 
-  it('the page, which may show its own style, run its own script, and nothing else', async () => {
-    const { headers, text } = await server.call('GET', '/docs', { root, token: null });
-    const hashOf = (tag: RegExp): string => createHash('sha256').update(tag.exec(text)![1]!).digest('base64');
-    const style = `'sha256-${hashOf(/<style>([^]*?)<\/style>/)}'`;
-    const script = `'sha256-${hashOf(/<script>([^]*?)<\/script>/)}'`;
-    expect(headers).toMatchObject({
-      ...guard,
-      'content-security-policy': `${nothingLoads}; style-src ${style}; script-src ${script}; img-src data:`,
-    });
-  });
+  it.each(['/docs', '/manual', '/manual/search?q=x'])(
+    '%s may show its own style, run its own script, and search',
+    async (path) => {
+      const { headers, text } = await server.call('GET', path, { root, token: null });
+      const hashOf = (tag: RegExp): string => createHash('sha256').update(tag.exec(text)![1]!).digest('base64');
+      const style = `'sha256-${hashOf(/<style>([^]*?)<\/style>/)}'`;
+      const script = `'sha256-${hashOf(/<script>([^]*?)<\/script>/)}'`;
+      expect(headers).toMatchObject({
+        ...guard,
+        'content-security-policy': `${nothingLoads.replace("form-action 'none'", "form-action 'self'")}; style-src ${style}; script-src ${script}; img-src data:`,
+      });
+    },
+  );
 });
 
 it('what is not even HTTP is answered with the same headers', async () => {

@@ -10,14 +10,14 @@ describe('somebody who knows nothing but the address', () => {
   });
   afterAll(() => server.stop());
 
-  it('is told at the start where the reference is', () => {
-    expect(server.output()).toMatch(/^The interface is described at https:\/\/127\.0\.0\.1:\d+\/muster\/docs$/m);
+  it('reads at the start where the manual is', () => {
+    expect(server.output()).toMatch(/^The manual is at https:\/\/127\.0\.0\.1:\d+\/muster\/manual$/m);
   });
 
-  it('is led to the reference from /', async () => {
+  it('comes to the manual from /', async () => {
     const reply = await server.call('GET', '/', { root: '', token: null });
-    expect([reply.status, reply.headers['location']]).toEqual([302, '/muster/docs']);
-    expect((await server.call('GET', '/docs', { token: null })).status).toBe(200);
+    expect([reply.status, reply.headers['location']]).toEqual([302, '/muster/manual']);
+    expect((await server.call('GET', '/manual', { token: null })).status).toBe(200);
   });
 
   it('who speaks plain HTTP is told to begin with https', async () => {

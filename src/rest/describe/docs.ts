@@ -1,7 +1,3 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { home } from '../../core/home.ts';
 import {
   attributesAnchor,
   attributeTable,
@@ -13,38 +9,22 @@ import {
   shownPath,
 } from './docs-endpoint.ts';
 import { basics } from './docs-basics.ts';
-import { baseUrl, curlLine, Html, html, nothing } from './html.ts';
+import { baseUrl, curlLine, type Html, html, nothing } from './html.ts';
 import { groupOf, operationId, rowsAt } from './rows.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { pagePolicy } from '../http/guarded-response.ts';
+import { framed } from './page-frame.ts';
 import { type PublicPath, publicPaths } from './public-paths.ts';
 import type { Root } from '../endpoints/roots.ts';
-
-const part = (name: string): string => readFileSync(join(home, 'share/reference-page', name), 'utf8');
-const style = part('page.css');
-const script = part('page.js');
-
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
-/** The page is one file with its style, its script and an empty icon in it; no other style or script counts. */
-export const docsPolicy = pagePolicy(`; style-src ${hashOf(style)}; script-src ${hashOf(script)}; img-src data:`);
 
 /** The interface at a root as one page of HTML that needs nothing else. */
 export function docsPage(root: Root, endpoints: readonly Endpoint[], version: string): string {
   const all = rowsAt(root, endpoints);
   const groups = Object.entries(Object.groupBy(all, groupOf)) as [string, Endpoint[]][];
   const types = describedTypes(all);
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>muster ${version}: reference</title>
-<link rel="icon" href="data:,">
-<style>${new Html(style)}</style>
-</head>
-<body>
-${navigation(root, groups, types)}
+  const title = `muster ${version}: reference`;
+  return framed(
+    title,
+    html`${navigation(root, groups, types)}
 <main id="top">
 <h1>muster</h1>
 <p id="nothing-found" hidden>Nothing on this page has all of these words.</p>
@@ -55,11 +35,8 @@ ${basics(root).map(({ id, title, text, example, table = nothing }) =>
 ${section('about', 'Without credentials', html`${publicPaths.map((path) => publicArticle(root, path))}`)}
 ${groups.map(([group, rows]) => section(anchorOf(group), group, html`${rows.map((row) => endpointArticle(root, row))}`))}
 ${section('attributes', 'Attributes', html`${attributesLead}${types.map(attributeTable)}`)}
-</main>
-<script>${new Html(script)}</script>
-</body>
-</html>
-`.text;
+</main>`,
+  );
 }
 
 const attributesLead = html`<p>Values are texts; numbers, true and false are taken as such, and an empty value clears. Columns of
@@ -87,6 +64,7 @@ function navigation(root: Root, groups: readonly [string, Endpoint[]][], types: 
     html`<li><a href="#${operationId(row)}" title="${row.summary}">${methodBadge(row.method)} ${shownPath(withinGroup(row))}</a></li>\n`;
   return html`<nav aria-label="Contents">
 <p class="name"><a href="#top">muster</a></p>
+<p><a href="${root.prefix}/manual">Manual</a></p>
 <p hidden><input type="search" id="search" placeholder="Search" aria-label="Search this page"></p>
 <strong>Basics</strong>
 <ul>${basics(root).map(({ id, title }) => link(id, title))}${link('about', 'Without credentials')}</ul>

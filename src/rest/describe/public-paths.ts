@@ -27,6 +27,12 @@ export const publicPaths = [
     summary: 'This interface as a page to read.',
     contentType: 'text/html',
   },
+  {
+    path: '/manual',
+    operationId: 'getManual',
+    summary: 'The manual: a page for each task, with a search over all of them and over this interface.',
+    contentType: 'text/html',
+  },
 ] as const satisfies readonly PublicPath[];
 
 export interface PublicPath {

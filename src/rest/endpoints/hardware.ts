@@ -97,7 +97,7 @@ export const hardware: Endpoint[] = [
       'of OpenBMC also bmcreboot, bmcstate',
     ),
     args: (input) => ({ ...nodesOf(input), action: needed(input, 'action', 'missing-action') }),
-    summary: 'Change the power state.',
+    summary: 'Switch nodes on or off, or reset them.',
     description:
       'Answers when every node has reached the state or the timeout has passed. boot is reset when on, on when off.',
     example: { body: { action: 'on' } },
@@ -188,14 +188,14 @@ export const hardware: Endpoint[] = [
       word: 'vitals',
       command: rvitals,
       kind: 'temp',
-      what: 'Sensor readings',
+      what: 'Sensor readings: temperatures, voltages, fan speeds, power and lights',
       sample: { 'CPU1 Temp': '40 C (104 F)' },
     },
     {
       word: 'inventory',
       command: rinv,
       kind: 'model',
-      what: 'What the hardware is',
+      what: 'The hardware inventory: model, serial number, processors, memory, disks, firmware',
       sample: { 'System Model/MTM': '7X00LAB' },
     },
   ].flatMap(({ word, command, kind, what, sample }) => [

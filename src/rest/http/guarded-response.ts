@@ -1,9 +1,9 @@
 import { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Nothing may run, load or be framed but what `allowed` names. */
-export function pagePolicy(allowed = ''): string {
-  return `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'${allowed}`;
+/** Nothing may run, load or be framed but what `allowed` names, and no form be sent but to `formAction`. */
+export function pagePolicy({ allowed = '', formAction = "'none'" } = {}): string {
+  return `default-src 'none'; base-uri 'none'; form-action ${formAction}; frame-ancestors 'none'${allowed}`;
 }
 
 /** What a browser must not do with a reply: guess its type, frame it, run or load what is in it, pass on its URL, keep it. */

@@ -188,8 +188,8 @@ function stopping(response: ServerResponse): Fault {
 }
 
 /** Somebody who knows nothing but the address should find out more. */
-const showReference = (_request: HttpRequest, response: ServerResponse): void =>
-  sendBody(response, 302, { Location: `${musterRoot.prefix}/docs` }, '');
+const showManual = (_request: HttpRequest, response: ServerResponse): void =>
+  sendBody(response, 302, { Location: `${musterRoot.prefix}/manual` }, '');
 
 /** `https://host/path`, as proxies send it, means `/path`. */
 function originForm(url: string): string {
@@ -248,7 +248,7 @@ function routerOf(services: RestServices, rows: readonly Endpoint[]): Router<Tar
     }
     for (const { path, answer } of publicRoutes(services, root)) router.add(reading, root.prefix + path, { answer });
   }
-  router.add(reading, '/', { answer: showReference });
+  router.add(reading, '/', { answer: showManual });
   return router;
 }
 
