@@ -11,6 +11,6 @@ const files = ['src', 'test', 'scripts'].flatMap((room) =>
 test('every source file that ARCHITECTURE.md names is there', () => {
   const text = readFileSync(join(checkout, 'ARCHITECTURE.md'), 'utf8');
   const named = [...text.matchAll(/`([\w./-]+\.ts)`/g)].map(([, file]) => file!);
-  expect(named.length).toBeGreaterThan(100);
+  expect(named.length).toBeGreaterThan(80);
   expect(named.filter((name) => !files.some((file) => file === name || file.endsWith(`/${name}`)))).toEqual([]);
 });
