@@ -76,7 +76,7 @@ interface Cooling {
   sessions(index: number): Promise<number>;
 }
 
-/** Waits until muster, last asked at `since`, has closed its sessions, so that the next request has to open them anew. */
+/** Waits until muster, last asked at `since`, has closed its sessions, so that the next request has to open them again. */
 export async function coolDown(labs: readonly Cooling[], since = performance.now()): Promise<void> {
   await pause(Math.max(0, since + sessionsEnd - performance.now()));
   for (const lab of labs) {

@@ -37,7 +37,7 @@ export async function housekeep({ store, runs }: Pick<Context, 'store' | 'runs'>
   });
 }
 
-/** Begins soon after the start, since a server may be started anew more often than every hour. Returns what ends it. */
+/** Begins soon after the start, since a server may be restarted more often than every hour. Returns what ends it. */
 export function startHousekeeping(context: Context): () => void {
   let timer: NodeJS.Timeout;
   const runIn = (milliseconds: number): void => {

@@ -120,7 +120,7 @@ export function partOf({ image, pack }: BootPack, kind: PartKind, method: BuiltM
   if (!part)
     throw new Fault(
       'invalid',
-      `The pack ${pack.id} of the image ${image} has no ${kind}: build the image with a kernel, and pack it anew.`,
+      `The pack ${pack.id} of the image ${image} has no ${kind}: build the image with a kernel, and pack it again.`,
     );
   return part;
 }

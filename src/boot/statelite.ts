@@ -95,7 +95,7 @@ function liteFile({ image = '', file = '', options }: Row): LiteFile {
   if (!/^\/[ -~]+$/.test(file) || parts.length === 0 || parts.includes('..'))
     throw new Fault('invalid', `${where}: a file is a path from the root, and a directory ends with a slash.`);
   if (taken.some((top) => path === top || path.startsWith(`${top}/`)))
-    throw new Fault('invalid', `${where}: what is in ${taken.join(', ')} is made anew at each boot.`);
+    throw new Fault('invalid', `${where}: what is in ${taken.join(', ')} is made again at each boot.`);
   const way = fileWay(options, where);
   const isDirectory = file.endsWith('/');
   if (isDirectory && way.content === 'joined')

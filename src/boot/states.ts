@@ -17,7 +17,7 @@ export type BootState =
   | { readonly kind: 'task'; readonly text: string }
   /** The next of the node's `currchain`. */
   | { readonly kind: 'next' }
-  /** The one it has, with all that follows from it made anew. */
+  /** The one it has, with all that follows from it made again. */
   | { readonly kind: 'enact' }
   /** What it is to do as soon as its machine is discovered; its state stays. */
   | { readonly kind: 'ondiscover'; readonly text: string };

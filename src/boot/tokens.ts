@@ -7,19 +7,19 @@ import type { Row } from '../database/tables.ts';
 import type { NodeIndex } from './node-index.ts';
 
 const table = 'boottoken';
-/** Milliseconds: a loader that does not hear an answer asks again soon. Whoever asks later boots anew. */
+/** Milliseconds: a loader that does not hear an answer asks again soon. Whoever asks later boots again. */
 const askedAgain = 10_000;
 
 export interface TokenOptions {
   /** Milliseconds. */
   readonly lifetime: number;
-  /** Whether something that users of a running node cannot bring about shows that the machine at this address boots anew. */
+  /** Whether something that users of a running node cannot bring about shows that the machine at this address boots again. */
   isNewBoot(address: string, since: Date): Promise<boolean>;
 }
 
 /**
  * By its token a node that boots shows that it is the one the boot line was made for. A node has one at a time, of which the table
- * keeps the hash alone. It is worth nothing when the node has booted, when its state is set anew, and after its time. As soon as its
+ * keeps the hash alone. It is worth nothing when the node has booted, when its state is set again, and after its time. As soon as its
  * system runs, users of the node can fetch its script too: no token is handed out then until something shows a new boot.
  */
 export class BootTokens {
@@ -96,7 +96,7 @@ export class BootTokens {
     await this.#change(node, { ...nothing, closed: new Date().toISOString() });
   }
 
-  /** Somebody who may do so has made the node start anew. */
+  /** Somebody who may do so has made the node restart. */
   async expectBoot(node: string): Promise<void> {
     if (this.#row(node)['closed'] !== undefined) await this.#change(node, { closed: undefined });
   }

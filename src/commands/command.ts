@@ -268,7 +268,7 @@ export interface Query<Args, Uses extends ServiceName = ServiceName> extends Com
   run(snapshot: Snapshot, args: Args, scope: Scope<Uses>): Answer | Promise<Answer>;
 }
 
-/** Computes a change set; dispatch commits it. Called anew if somebody else's change came first, so it must have no other effect. */
+/** Computes a change set; dispatch commits it. Called again if somebody else's change came first, so it must have no other effect. */
 export interface Change<Args, Uses extends ServiceName = ServiceName> extends CommandBase<Args, Uses> {
   readonly kind: 'change';
   /** Slow work on the arguments before a change set is computed, such as hashing a password. The policy was not asked yet, so it reveals nothing; `isLimited`: the policy does not allow the caller everything. */

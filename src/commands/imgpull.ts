@@ -16,7 +16,7 @@ const args = Type.Object({
     profile: text,
     kernel: Type.Optional(Type.String({ description: 'an image whose kernel is taken' })),
     image: Type.Optional(Type.String({ description: 'which one of several in a file' })),
-    force: Type.Optional(Type.Boolean({ description: 'makes it anew even if it is the same' })),
+    force: Type.Optional(Type.Boolean({ description: 'makes it again even if it is the same' })),
   }),
 });
 

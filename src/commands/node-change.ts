@@ -24,7 +24,7 @@ export interface NodeChange<
   prepare?(snapshot: Snapshot, args: Args, scope: Scope<Uses>, isDryRun: boolean): Promise<Held>;
   /** Gives it back, whatever came of it. */
   release?(held: Held, scope: Scope<Uses>): Promise<void>;
-  /** One result for each node; those with an error are left as they are. Called anew if another change came first. */
+  /** One result for each node; those with an error are left as they are. Called again if another change came first. */
   plan(draft: Draft, args: Args, scope: Scope<Uses>, held: Held): Interruptible<readonly NodeResult[]>;
   /** What follows on the nodes once it is committed; `again` has `work` done on some of them. */
   after(

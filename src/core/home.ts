@@ -38,5 +38,5 @@ export const shippedImageFiles = join(home, 'share/images');
 /** Scripts of the initial RAM disk. */
 export const ramdiskFiles = join(home, 'share/ramdisk');
 
-/** Where Node keeps what it has compiled. Compiling all modules anew would take most of the time of a start. */
+/** Where Node keeps what it has compiled. Compiling all modules again would take most of the time of a start. */
 export const compileCache = join(home, '.cache', 'compile');

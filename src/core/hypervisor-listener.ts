@@ -10,7 +10,7 @@ export interface ListedMachine {
 
 /** Whoever wants to know what happens on a hypervisor, whoever brings it about. */
 export interface HypervisorListener {
-  /** All its machines, whenever it is connected to anew. `place` is where the connection leads: names with the same place are one hypervisor. */
+  /** All its machines, whenever it is connected to again. `place` is where the connection leads: names with the same place are one hypervisor. */
   listed(place: string, machines: readonly ListedMachine[]): void;
   /** Whether what happens to a machine of that name is of interest. */
   wants(name: string): boolean;

@@ -167,7 +167,7 @@ export function withoutWaiting(standard: 1 | 2): number {
   const kind = fstatSync(standard);
   if (!kind.isFIFO() && !kind.isCharacterDevice() && !kind.isSocket()) return standard;
   try {
-    // Opened anew, so that others who write there still wait.
+    // Opened again, so that others who write there still wait.
     return openSync(`/proc/self/fd/${standard}`, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY);
   } catch {
     // A socket, or a pipe of another user: Node makes these so for its own stream, until the process ends.

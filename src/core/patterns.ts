@@ -58,7 +58,7 @@ export class PatternAllowance {
     return this.#tables;
   }
 
-  /** After a text was matched: whether the budget allows more. Where work has no limit, there always is: tables are made anew. */
+  /** After a text was matched: whether the budget allows more. Where work has no limit, there always is: tables are made again. */
   leaveTables(left: number): boolean {
     this.#tables = left === 0 && this.#work === Number.POSITIVE_INFINITY ? this.#limits.tables : left;
     return this.#tables > 0;
@@ -121,7 +121,7 @@ function compile(source: string, where: string): CompiledPattern {
 
 /**
  * The engine makes tables as it meets texts. For some patterns every text needs new ones; without limits, the engine fills its memory
- * with them, throws all away and begins anew, which is slower by far than doing without. Here they are made once, and a pattern
+ * with them, throws all away and begins again, which is slower by far than doing without. Here they are made once, and a pattern
  * that has no budget for more goes on without them and pays for each of its steps.
  */
 function boundedTest(compiled: CompiledPattern, where: string, allowance: PatternAllowance): Pattern['test'] {

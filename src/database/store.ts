@@ -321,7 +321,7 @@ export class Store {
     if (batch.length > 0) this.#feed.publish(after, sets);
   }
 
-  /** After a clash all waiting change sets are computed anew on the newer state; after a failure those of the batch fail. */
+  /** After a clash all waiting change sets are computed again on the newer state; after a failure those of the batch fail. */
   async #recover(error: unknown, batch: readonly Pending[], audits: readonly PendingAudit[]): Promise<void> {
     let cause = error;
     if (error instanceof WriteClash) {

@@ -27,7 +27,7 @@ export interface Power {
 export interface Controller {
   /** `BMC Ready` or `BMC NotReady`; one that does not answer is not ready. */
   state(signal: AbortSignal): Promise<string>;
-  /** Starts it anew. Resolves with `BMC reboot` when it has taken the order, and then it is away for a while. */
+  /** Restarts it. Resolves with `BMC reboot` when it has taken the order, and then it is away for a while. */
   restart(signal: AbortSignal): Promise<string>;
 }
 

@@ -76,7 +76,7 @@ export class Hardware {
   }
 }
 
-/** Of those that depend on more than the definitions, what asks anew. */
+/** Of those that depend on more than the definitions, what asks again. */
 /** A target that depends on more than the definitions is made each time. */
 type TargetCache = Map<
   string,

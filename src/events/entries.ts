@@ -8,7 +8,7 @@ import type { HubEvent, Test, EventData, View } from './view.ts';
 export interface Position {
   /** Of the last change set. */
   readonly sequence: number;
-  /** Which numbers are meant: they begin anew when nobody has listened for a while. */
+  /** Which numbers are meant: they begin again when nobody has listened for a while. */
   readonly era: string;
   readonly number: number;
 }
@@ -74,7 +74,7 @@ export class Entries {
     return { sequence, era: this.#era, number: this.#number };
   }
 
-  /** Numbers begin anew. */
+  /** Numbers begin again. */
   begin(): void {
     this.clear();
     this.#era = randomBytes(4).toString('hex');

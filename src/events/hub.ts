@@ -23,7 +23,7 @@ import { type EventData, type EventFilter, type HubEvent, isStillKnown, View } f
 const heartbeat = 15_000;
 /** Milliseconds that changes are still followed after the last listener has left: who was cut off comes back soon. */
 const idleTimeout = 300_000;
-/** The part of the time that may go into views which differ for their callers: each looks at rights and ranges anew. */
+/** The part of the time that may go into views which differ for their callers: each looks at rights and ranges again. */
 const pacedShare = 0.1;
 /** Bytes that all slow listeners may hold together. */
 const mostHeld = 64 << 20;

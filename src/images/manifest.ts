@@ -119,7 +119,7 @@ export function stageManifest(staging: string, directory: string, manifest: Mani
 
 /**
  * Replaces parts of an image, then its manifest. Meanwhile that does not say what the tree was made from: if muster is killed, the image
- * is made anew the next time.
+ * is made again the next time.
  */
 export async function replaceParts(
   { staging, directory }: { readonly staging: string; readonly directory: string },

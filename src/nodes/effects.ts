@@ -46,11 +46,11 @@ interface NodeEffectServices {
   readonly certificates: Pick<ServiceProcessorTrust, 'learn'>;
   readonly hostKeys: Pick<SshHostKeys, 'learn'>;
   readonly events: { power(node: string, power: string): void };
-  /** Called for nodes that were made to start anew. */
+  /** Called for nodes that were made to restart. */
   expectBoot(node: string): Promise<void> | undefined;
 }
 
-/** What rpower says of a node that it has switched: sooner or later it starts anew. */
+/** What rpower says of a node that it has switched: sooner or later it restarts. */
 const powerStatuses: ReadonlySet<string> = new Set(['powering-on', 'powering-off']);
 
 export const nodeEffects = ({ store, status, certificates, hostKeys, events, expectBoot }: NodeEffectServices) =>

@@ -19,7 +19,7 @@ const retryDelay = 10_000;
 
 /**
  * What muster has written for a node goes with the node, whichever way that is removed or renamed. The reservations are rows of the node,
- * which DHCP follows by itself. Then comes the hosts file, for DNS is made anew from it, and DNS at last. What is to go is known from the
+ * which DHCP follows by itself. Then comes the hosts file, for DNS is made again from it, and DNS at last. What is to go is known from the
  * ledgers, so it is also found after a restart, and tried again while a server is away. A node with a new name gets under this what
  * it had under the old one.
  */

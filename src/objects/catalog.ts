@@ -69,7 +69,7 @@ export class NodeCatalog {
   }
 }
 
-/** Whether both snapshots list the same nodes; the lists are made anew whenever any row of nodelist changes. */
+/** Whether both snapshots list the same nodes; the lists are made again whenever any row of nodelist changes. */
 function sameNames(previous: Snapshot, snapshot: Snapshot): boolean {
   const before = visibleNodes(previous);
   const after = visibleNodes(snapshot);

@@ -56,7 +56,7 @@ test('the first of an address is written at once, the rest of its minute as one 
   ]);
 });
 
-test('after its minute an address begins anew', async () => {
+test('after its minute an address begins again', async () => {
   await refusals.note(refusal('10.0.0.1', 'root'));
   vi.advanceTimersByTime(minute);
   expect(written.length).toBe(1);

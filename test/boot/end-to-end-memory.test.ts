@@ -59,14 +59,14 @@ describe.skipIf(!canBoot)(
       expect(await desk.shell(node, `hostname; findmnt -no FSTYPE /; ${journal}`)).toBe(`${node}\noverlay\nactive`);
     });
 
-    it('with files that it keeps on its disk, has from a server, or loses when it boots anew', async () => {
+    it('with files that it keeps on its disk, has from a server, or loses when it boots again', async () => {
       const look =
         'cat /etc/shared /var/kept/a; cat /var/thrown/a 2> /dev/null || echo lost; findmnt -no FSTYPE,OPTIONS /etc/shared';
       const shown = await desk.shell(node, `echo kept > /var/kept/a; echo there > /var/thrown/a; sync; ${look}`);
       expect(shown).toMatch(/^of the server\nkept\nthere\nnfs4 +ro,/);
       const written = await desk.shell(node, 'echo more >> /etc/linked || readlink /etc/linked; cat /etc/linked');
       expect(written).toMatch(/^\/\.statelite\/tree\/0\/etc\/linked\nof the server$/m);
-      // It starts anew by itself: muster knows of that by what DHCP gives its firmware, and the node gets a new token.
+      // It restarts by itself: muster knows of that by what DHCP gives its firmware, and the node gets a new token.
       await desk.shell(node, 'nohup sh -c "sleep 3; reboot -f" > /dev/null 2>&1 &');
       await desk.beginsAnew(node);
       await desk.reaches(node, 'booted');

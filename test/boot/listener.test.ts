@@ -83,7 +83,7 @@ describe.each([
       expect(reportPath((await lab.from(n1, script)).text)).toBe(path);
     });
 
-    it('the token of a node is worth nothing elsewhere, for another node, and after its state is set anew', async () => {
+    it('the token of a node is worth nothing elsewhere, for another node, and after its state is set again', async () => {
       const path = reportPath((await lab.from(n1, script)).text);
       const report = async (address: string, where: string) =>
         (await lab.from(address, where, { method: 'POST', body: 'booting' })).status;

@@ -37,7 +37,7 @@ describe('a node whose system runs gets no token', () => {
   const why = async (): Promise<string> => (await lab.server.ok('GET', '/nodes/n1/boot')).n1.why;
   const stateNow = async (): Promise<string> => (await lab.server.ok('GET', '/nodes/n1/bootstate')).n1.bootstat;
 
-  it('from the moment that it starts until nodeset says what it is to boot, also by a muster that was started anew', async () => {
+  it('from the moment that it starts until nodeset says what it is to boot, also by a muster that was restarted', async () => {
     await setState({ osimage: 'deb' });
     const path = reportIn(await script());
     expect(await send(path, 'booting')).toBe(204);
@@ -59,7 +59,7 @@ describe('a node whose system runs gets no token', () => {
   it('but one that boots keeps its own while nobody uses a newer one, which a forged request can ask for', async () => {
     await setState({ osimage: 'deb' });
     const first = reportIn(await script());
-    // A muster that was started anew makes another at once.
+    // A muster that was restarted makes another at once.
     await restart();
     const second = reportIn(await script());
     expect(second).not.toBe(first);
@@ -76,7 +76,7 @@ describe('a node whose system runs gets no token', () => {
     expect(reportIn(await script())).toBeDefined();
   });
 
-  it('that is known to somebody from before it started anew', async () => {
+  it('that is known to somebody from before it restarted', async () => {
     await setState({ osimage: 'deb' });
     const early = reportIn(await script());
     expect(reportIn(await script())).toBe(early);
@@ -101,7 +101,7 @@ interface Written {
   readonly Dhcp4: Readonly<Record<'client-classes', readonly object[]>>;
 }
 
-describe('a node that starts anew by itself', () => {
+describe('a node that restarts by itself', () => {
   const [server, address, mac] = ['10.77.0.1', '10.77.1.9', '52:54:00:02:00:09'];
   /** Of a node in another network, which only a relay reaches. */
   const [farAddress, farMac, relay] = ['10.88.17.9', '52:54:00:02:00:08', '10.88.31.254'];
@@ -176,7 +176,7 @@ describe('a node that starts anew by itself', () => {
     expect((await wire.ask(mac))?.['ip']).toBe(address);
     expect(token()).toBeUndefined();
     await expect.poll(asked, { timeout: 30_000, interval: 500 }).toMatch(/has asked DHCP/);
-    // Kea answers one packet after another, and a script is made anew when something has changed.
+    // Kea answers one packet after another, and a script is made again when something has changed.
     expect((await wire.ask(mac))?.['ip']).toBe(address);
     await muster.ok('PUT', '/nodes/n1', { usercomment: 'changed' });
     expect(token()).toBeUndefined();

@@ -51,7 +51,7 @@ describe('a log file', () => {
     `const log = createLog('info', { path: ${JSON.stringify(path)}, size: 1000, kept: 2 });
     for (let i = 0; i < ${count}; i++) { log.info({ i }, 'x'.repeat(300)); await new Promise((done) => setTimeout(done, 5)); }`;
 
-  it('is begun anew when it is full, and the latest of the full ones are kept', () => {
+  it('is begun again when it is full, and the latest of the full ones are kept', () => {
     expect(run(writing(file, 40)).stderr).toBe('');
     expect(readdirSync(join(directory, 'below')).sort()).toEqual(['log', 'log.1', 'log.2']);
     const numbers = ['log.2', 'log.1', 'log']

@@ -42,7 +42,7 @@ describe('a draft', () => {
     expect(one.changes()).toEqual([]);
   });
 
-  test('its view is made anew after a further change', () => {
+  test('its view is made again after a further change', () => {
     const one = draft();
     one.merge('nodehm', 'n1', { cons: 'x' });
     expect(one.snapshot().get('nodehm', 'n1')?.['cons']).toBe('x');

@@ -61,7 +61,7 @@ describe('a store in another process', () => {
     await showsTheSame();
   });
 
-  test('that was asleep while the journal was pruned reads all anew', async () => {
+  test('that was asleep while the journal was pruned reads all again', async () => {
     await showsTheSame();
     child.kill('SIGSTOP');
     await site('a.b');

@@ -108,7 +108,7 @@ describe('change sets', () => {
     expect(stored('counter')).toBe('1');
   });
 
-  test('one in slices is computed anew when somebody else commits meanwhile, and flush waits for it', async () => {
+  test('one in slices is computed again when somebody else commits meanwhile, and flush waits for it', async () => {
     let begun = 0;
     const long = cluster.store.change(testOrigin, function* (head) {
       begun++;
@@ -231,7 +231,7 @@ describe('when the database cannot be written', () => {
     expect(stored('counter')).toBe('2');
   });
 
-  test('a change set made while the failing one was on its way is computed anew without it', async () => {
+  test('a change set made while the failing one was on its way is computed again without it', async () => {
     refuseJournal();
     const failing = cluster.store.change(testOrigin, increment);
     // The first batch is handed over in this turn of the event loop; the next change set builds on it.
@@ -322,7 +322,7 @@ describe('when somebody else commits in between', () => {
   });
   afterEach(() => other.close());
 
-  test('all waiting change sets are computed anew on the newer state and both are there', async () => {
+  test('all waiting change sets are computed again on the newer state and both are there', async () => {
     await other.change(testOrigin, increment);
     await other.change(testOrigin, site('other', 'here'));
     const before = cluster.current.revision;
@@ -373,7 +373,7 @@ describe('when somebody else commits in between', () => {
   });
 
   test.each(['muster_journal', 'muster_sequence'])(
-    'if the database no longer tells what they did (%s), all is read anew, and what waits is computed on that',
+    'if the database no longer tells what they did (%s), all is read again, and what waits is computed on that',
     async (table) => {
       await cluster.put(['site', { key: 'kept', value: 'here' }]);
       await other.change(testOrigin, increment);

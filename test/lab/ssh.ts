@@ -44,7 +44,7 @@ export interface SshLab {
   authorize(publicKey: string): void;
   /** The host key as `ssh-ed25519 AAAA...`. */
   hostKey(index: number): string;
-  /** Starts the place's sshd anew with another host key. */
+  /** Starts the place's sshd again with another host key. */
   changeHostKey(index: number): Promise<void>;
   /** Open connections of the place's sshd. */
   connections(index: number): number;

@@ -119,7 +119,7 @@ describe('a rule that is limited to a noderange', () => {
       { dhcphost: { mac: '52:54:00:00:00:10', ip: '10.2.0.10', nextserver: '10.66.0.1' } },
     ],
     ['a node by many', 'PUT', '/nodes', { n1: { bmc: '10.66.0.1' }, n2: { rack: 'r2' } }],
-    ['a node made anew', 'POST', '/nodes/n1', { groups: 'all,mine', bmc: '10.66.0.1', options: { '-f': '' } }],
+    ['a node made again', 'POST', '/nodes/n1', { groups: 'all,mine', bmc: '10.66.0.1', options: { '-f': '' } }],
     ['a group', 'DELETE', '/groups/mine', undefined],
   ] as const)('does not cover %s', async (_what, method, path, body) => {
     const sentence = await expectRefused(method, path, body);

@@ -162,7 +162,7 @@ describe('a log file', () => {
     expect(await stop()).toBe(0);
   });
 
-  test('that was moved or removed, even with its directory, is begun anew', async () => {
+  test('that was moved or removed, even with its directory, is begun again', async () => {
     const file = join(directory, 'logs', 'below', 'log');
     await start('', { MUSTER_LOG_FILE: file });
     await refused('first');

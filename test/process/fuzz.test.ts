@@ -83,7 +83,8 @@ function complaint({ method, path }: FuzzRequest, { status, headers, rawHeaders,
   const own = body.replace(/There is nothing at [^"]*/, '');
   if (containsSecret(own) || containsSecret(rawHeaders.join('\n'), method === 'POST')) return 'a secret';
   if (method === 'HEAD' || body === '') return undefined;
-  if (headers['content-type']?.startsWith('text/html')) return /\/(docs|manual(\/.*)?)(\?|$)/.test(path) ? undefined : 'a page';
+  if (headers['content-type']?.startsWith('text/html'))
+    return /\/(docs|manual(\/.*)?)(\?|$)/.test(path) ? undefined : 'a page';
   if (status >= 400) return isErrorBody(body) ? undefined : 'not the form of an error';
   if (headers['content-type']?.startsWith('text/plain')) return /\/metrics\/?(\?|$)/.test(path) ? undefined : 'a text';
   const texts = headers['content-type'] === 'application/x-ndjson' ? body.trimEnd().split('\n') : [body];

@@ -32,7 +32,7 @@ it('tells how a key is forgotten and made known', () => {
   expect(keys.howToLearn('n1')).toContain('PUT /tables/sshhostkey/rows/node=n1');
 });
 
-/** It boots anew. */
+/** It boots again. */
 const boot = (node: string) =>
   test.store.change(ownOrigin('test'), (head) => {
     const draft = new Draft(head);

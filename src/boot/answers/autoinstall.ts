@@ -99,7 +99,7 @@ const format = { version: '1.1', uniqueKeys: false, strict: false, lineWidth: 0 
 
 /**
  * The pieces as a file for cloud-init. The package `yaml` parses it with a mark in place of each value; scalars that have marks are
- * written anew with their values, and all else stays as the template has it.
+ * written again with their values, and all else stays as the template has it.
  */
 export async function renderYaml(all: readonly Piece[]): Promise<string> {
   const { parseDocument, stringify, visit } = await import('yaml');

@@ -62,7 +62,7 @@ interface Sender {
 }
 
 /**
- * Machines that boot and that nobody knows. Each says what it is and asks again until it is a node; then it boots anew, as that. Which
+ * Machines that boot and that nobody knows. Each says what it is and asks again until it is a node; then it boots again, as that. Which
  * node it is is decided where the change set is computed, so that two machines never become the same.
  */
 export class MachineDiscovery {

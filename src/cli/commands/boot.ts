@@ -115,7 +115,7 @@ export const rinstall = nodeCommand({
     } as const;
     // Who fails before anything begins is not among those that are provisioned.
     const before = (): unknown => names.length > 0 && stdout.line(`Provision node(s): ${names.join(' ')}`);
-    const report = { question: 'Boot anew', range, lines: () => [], failure, ...(common.dryRun ? {} : { before }) };
+    const report = { question: 'Reboot', range, lines: () => [], failure, ...(common.dryRun ? {} : { before }) };
     const { ok } = await workOnNodes(invocation, request, report, common);
     for (const [step, nodes] of failed) reportStep(step, nodes, ok);
     return failed.size > 0 ? 1 : 0;

@@ -32,7 +32,7 @@ authority is shown at the first login and kept when you agree; a server with ano
     const bare = placeFor(url, env);
     const name = options.value('context') ?? bare.shown;
     const before = readContexts(env).contexts;
-    // Whatever it is called: a server that was accepted under another name is not accepted anew.
+    // Whatever it is called: a server that was accepted under another name is not accepted again.
     const sameOnes = Object.keys(before).filter((each) => sameServer(before[each]!.url, url));
     const known = sameOnes.includes(name) ? name : sameOnes[0];
     const ca = await trusted(

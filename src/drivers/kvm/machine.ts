@@ -71,7 +71,7 @@ export const isLost = (error: unknown): boolean => error instanceof LibvirtFault
 
 /**
  * Takes back what was done, whether or not it was done at all; what cannot be taken back is a Fault that says so. The hypervisor may be
- * connected to anew since.
+ * connected to again since.
  */
 export type Undo = (hypervisor: Hypervisor, signal: AbortSignal) => Promise<void>;
 

@@ -125,7 +125,7 @@ async function isAt({ connection }: Hypervisor, uuid: string, before: number, si
   return state === domainStates.running || (before !== domainStates.running && state === domainStates.paused);
 }
 
-/** The target forgets what it waited for. A daemon that was started anew, or cannot be reached, does so by itself. */
+/** The target forgets what it waited for. A daemon that was restarted, or cannot be reached, does so by itself. */
 async function dismiss({ to, domain }: Move, migration: Migration): Promise<void> {
   const step = async (at: Hypervisor, signal: AbortSignal): Promise<void> => {
     const last = { cookie: nothing, isCancelled: true };

@@ -92,7 +92,7 @@ const reasonOf = (error: unknown): string => {
   return cause instanceof Error ? cause.message : message;
 };
 
-/** What a tree of the old recipe needs to become one of the new: packages only; undefined if it must be built anew. */
+/** What a tree of the old recipe needs to become one of the new: packages only; undefined if it must be built again. */
 export function updateOf(
   before: Recipe,
   after: Recipe,

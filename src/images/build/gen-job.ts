@@ -35,7 +35,7 @@ export interface GenJob extends ImageJob {
   readonly lists: readonly Used[];
   /** The mode of the tree's top directory. */
   readonly permission: number;
-  /** Whether all is built anew, whatever is there. */
+  /** Whether all is built again, whatever is there. */
   readonly anew: boolean;
 }
 

@@ -62,7 +62,7 @@ async function build(job: GenJob, task: Work): Promise<GenMade> {
     await copyTree(task, present!, tree);
     await builder.update(task, recipe, tree, scratch, changes);
   } else {
-    task.tell(`The tree is built anew from ${recipe.packages.sources.map(nameOf).join(', ')}.`);
+    task.tell(`The tree is built again from ${recipe.packages.sources.map(nameOf).join(', ')}.`);
     await builder.create(task, recipe, tree, scratch);
   }
   await runPostinstall(job, task, tree);
@@ -97,7 +97,7 @@ async function build(job: GenJob, task: Work): Promise<GenMade> {
 const nameOf = (source: Recipe['packages']['sources'][number]): string =>
   source.kind === 'url' ? source.url : source.path;
 
-/** What the package manager can do with the tree that is there; undefined if it has to be built anew. */
+/** What the package manager can do with the tree that is there; undefined if it has to be built again. */
 function changesOf({ source, runs }: Manifest, recipe: Recipe, repositories: string): TreeChanges | undefined {
   if (source.kind !== 'packages' || !source.recipe || !source.fingerprint || runs.length > 0) return undefined;
   const update = updateOf(source.recipe as Recipe, recipe);

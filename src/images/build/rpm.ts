@@ -70,7 +70,7 @@ const zypperTool: Tool = {
   install: ['install', '--no-recommends', '--auto-agree-with-licenses'],
   remove: ['remove', '--clean-deps'],
   upgrade: ['dist-upgrade', '--no-recommends', '--auto-agree-with-licenses'],
-  // Something would have to be started anew, if it were running.
+  // Something would have to be restarted, if it were running.
   expect: [0, 102, 103],
   group: (name) => `pattern:${name}`,
   leftovers: ['/var/cache/zypp', '/var/log/zypper.log', '/var/log/zypp'],

@@ -57,7 +57,7 @@ export interface PullJob {
   readonly installDirectory: string;
   /** Where the image lies or is to lie, judged; absent: by osvers, osarch and profile below the install directory. */
   readonly directory?: string;
-  /** Whether the tree is made anew even if it is the same. */
+  /** Whether the tree is made again even if it is the same. */
   readonly anew: boolean;
   /** Another image whose kernel is taken, if the container has none. */
   readonly kernel?: { readonly image: string; readonly directory: string };

@@ -15,7 +15,7 @@ export interface Verification {
 
 /**
  * Puts all of a medium into a directory, over what is there: that is a staging, whose files may be shared with the tree in use, so
- * each file is made anew and none is written into.
+ * each file is made again and none is written into.
  */
 export async function buildTree(
   root: string,

@@ -12,7 +12,7 @@ const osdistro = typeNamed('osdistro');
 /** Arguments of the kernel that a new image begins with; an administrator may have others since. */
 const firstArguments = { addkcmdline: 'quiet' } as const;
 
-/** The operating system and its images. What exists gets these attributes anew, as in the reference system, and keeps all others. */
+/** The operating system and its images. What exists gets these attributes again, as in the reference system, and keeps all others. */
 export function defineImages(
   draft: Draft,
   { os, release, directories, images }: MediumMade,

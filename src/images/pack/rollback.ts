@@ -34,7 +34,7 @@ export const work = (job: RollbackJob, task: Work): Promise<Pack> =>
       if ((await hashFile(join(from, file))) !== sha256)
         throw new Fault(
           'invalid',
-          `The pack ${pack.id} is damaged: ${file} is missing or not what its checksum says. Pack the image anew.`,
+          `The pack ${pack.id} is damaged: ${file} is missing or not what its checksum says. Pack the image again.`,
         );
       task.signal.throwIfAborted();
     }

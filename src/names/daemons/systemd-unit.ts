@@ -82,7 +82,7 @@ export class SystemdUnit implements Daemon {
     await this.#untilReady();
   }
 
-  /** Where units cannot be changed it serves all the same, until the machine is started anew. */
+  /** Where units cannot be changed it serves all the same, until the machine is restarted. */
   async #atBoot(verb: 'enable' | 'disable'): Promise<void> {
     const { unit } = this.#spec;
     const { failed, output } = await run('systemctl', '--quiet', verb, unit);

@@ -21,7 +21,7 @@ export interface DhcpParts extends KeeperParts {
 }
 
 /**
- * Nobody reports that Kea was started anew: its process may be a child of systemd or of an earlier muster, and Kea itself closes
+ * Nobody reports that Kea was restarted: its process may be a child of systemd or of an earlier muster, and Kea itself closes
  * a connection to its control socket after each answer and when it is idle. So it is asked.
  */
 const processCheckInterval = 2_000;
@@ -124,7 +124,7 @@ export class Dhcp {
     return this.#server4.base && leaseTimes(this.#server4.files.leaseFile, macs);
   }
 
-  /** Whether firmware or a boot loader was given the IPv4 address after a moment: its machine boots anew. Kea's times are whole seconds. */
+  /** Whether firmware or a boot loader was given the IPv4 address after a moment: its machine boots again. Kea's times are whole seconds. */
   async gaveToFirmware(address: string, since: Date): Promise<boolean> {
     await this.#loaded;
     const { base } = this.#server4;
@@ -141,7 +141,7 @@ export class Dhcp {
     if (servers.some(({ base }) => base && JSON.stringify(base.body['hosts-database']) !== here))
       throw new Fault(
         'unavailable',
-        'The setting dhcp.hostsDatabase has changed since DHCP was configured. POST /services/dhcp configures it anew.',
+        'The setting dhcp.hostsDatabase has changed since DHCP was configured. POST /services/dhcp configures it again.',
       );
   }
 
@@ -192,7 +192,7 @@ export class Dhcp {
     return messages;
   }
 
-  /** Kea gets what is missing when rows have changed by other ways, and when it has been started anew. Returns what ends that. */
+  /** Kea gets what is missing when rows have changed by other ways, and when it has been restarted. Returns what ends that. */
   #watch(): () => void {
     const { store, database } = this.#parts;
     let rows = store.current.rows(reservationTable);

@@ -160,7 +160,7 @@ export class KeaServer {
 
   /**
    * Gives Kea the reservations: differences one by one if it can, else all. `keep` writes them for its next start. With a configuration
-   * Kea opens its sockets anew and loses what came meanwhile, which is a second's requests of thousands of machines; between single
+   * Kea opens its sockets again and loses what came meanwhile, which is a second's requests of thousands of machines; between single
    * commands it answers.
    */
   async update(all: Iterable<Reservation>, different: Difference | undefined): Promise<void> {

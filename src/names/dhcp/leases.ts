@@ -79,7 +79,7 @@ const rawLease = (lease: Record<string, unknown>): RawLease => ({
 
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Kea appends a line for every change and now and then writes the file anew, so the last line of an address counts. */
+/** Kea appends a line for every change and now and then writes the file again, so the last line of an address counts. */
 export function fileLeases(file: string): RawLease[] {
   const leases = new Map<string, RawLease>();
   for (const name of [`${file}.completed`, `${file}.2`, `${file}.1`, file])

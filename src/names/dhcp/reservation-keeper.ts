@@ -33,7 +33,7 @@ interface WantedReservations {
 /** The rows of a change, made before they are stored. */
 interface PreparedRows {
   readonly origin: Origin;
-  /** The changes on this snapshot; made anew if somebody else has changed the rows meanwhile. */
+  /** The changes on this snapshot; made again if somebody else has changed the rows meanwhile. */
   on(head: Snapshot): readonly RowChange[];
   /** Nobody has. */
   readonly undisturbed: boolean;
@@ -93,7 +93,7 @@ interface Change extends WantedReservations {
   reject(error: unknown): void;
 }
 
-/** Which process of Kea was sent which rows; anything else it has to be sent anew. */
+/** Which process of Kea was sent which rows; anything else it has to be sent again. */
 interface Sent {
   readonly pid: number;
   readonly rows: SortedMap<Row>;
@@ -137,7 +137,7 @@ export class ReservationKeeper {
     this.#sent.delete(family);
   }
 
-  /** This process of Kea was given all rows of the snapshot anew. */
+  /** This process of Kea was given all rows of the snapshot again. */
   async trust(server: KeaServer, pid: number, snapshot: Snapshot): Promise<void> {
     if (await this.#dropLeases(server, reservationsOf(snapshot), [])) this.#note(server, pid, snapshot);
   }
@@ -310,7 +310,7 @@ export class ReservationKeeper {
     if (removed.length + added.length === 0) this.#note(server, pid, snapshot);
   }
 
-  /** Gives Kea what it did not get: it has been started anew, or rows have changed by other ways. In a turn of the caller. */
+  /** Gives Kea what it did not get: it has been restarted, or rows have changed by other ways. In a turn of the caller. */
   async catchUp(): Promise<void> {
     const { servers, store, database } = this.#parts;
     const snapshot = store.current;

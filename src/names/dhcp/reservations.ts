@@ -146,7 +146,7 @@ export function reservationsIn(rows: SortedMap<Row>): ReservationSet {
   return set;
 }
 
-/** Spares reading them anew. */
+/** Spares reading them again. */
 export function rememberReservations(snapshot: Snapshot, set: ReservationSet): void {
   cache.set(snapshot.rows(reservationTable), set);
 }

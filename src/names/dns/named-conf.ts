@@ -9,7 +9,8 @@ import { networksOf } from '../../objects/networks.ts';
 import type { Layout } from './layout.ts';
 import { isOfAddress } from './zones.ts';
 
-export const confHeading = '// Written by muster: POST /services/dns makes it anew, changes by hand are lost.';
+/** How every version of muster begins the file. */
+export const confMark = '// Written by muster: ';
 
 /** What named is configured with besides its zones. Every value was parsed, so that nothing of it can be read as anything else. */
 export interface NamedOptions {
@@ -101,7 +102,7 @@ export function renderConf(
   const { forwarders, forwardOnly, emptyZones, updaters, clients, includes } = options;
   const updates = `allow-update { key "muster"; ${list(updaters)}};`;
   const lines = [
-    confHeading,
+    `${confMark}POST /services/dns replaces this file, and changes by hand are lost.`,
     `include "${keyFile}";`,
     // muster sends signals; systemd's unit uses rndc.
     ...(how === 'process' ? ['controls { };'] : []),

@@ -21,7 +21,7 @@ import { DnsClient } from '../../protocols/dns/client.ts';
 import { DnsFault } from '../../protocols/dns/names.ts';
 import { type Daemon, makeDaemon } from '../daemons/daemon.ts';
 import { giveTo, type Layout, provideKey, readKey } from './layout.ts';
-import { confHeading, type NamedOptions, renderConf } from './named-conf.ts';
+import { confMark, type NamedOptions, renderConf } from './named-conf.ts';
 import { messagesUnderWay } from './sender.ts';
 import { isLater } from './zone-file.ts';
 
@@ -161,7 +161,7 @@ export class Named {
   /** At the start of muster: named serves the configuration on disk, whatever happened while muster was away. */
   async resume(): Promise<void> {
     const text = this.#configuration();
-    if (text === undefined || !text.startsWith(confHeading)) return;
+    if (text === undefined || !text.startsWith(confMark)) return;
     const daemon = this.#keeper();
     await daemon.resume();
     if (this.layout.how === 'systemd') return;
@@ -271,7 +271,7 @@ export class Named {
   #keepForeign(text: string | undefined): void {
     const { configuration } = this.layout;
     const copy = `${configuration}.before-muster`;
-    if (text !== undefined && !text.startsWith(confHeading) && !existsSync(copy)) copyFileSync(configuration, copy);
+    if (text !== undefined && !text.startsWith(confMark) && !existsSync(copy)) copyFileSync(configuration, copy);
   }
 
   #configuration(): string | undefined {

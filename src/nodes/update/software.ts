@@ -13,7 +13,7 @@ interface Manager {
   readonly refresh: readonly string[];
   readonly install: readonly string[];
   readonly remove: readonly string[];
-  /** Codes other than 0 with which it ends after it has succeeded: something has to be started anew. */
+  /** Codes other than 0 with which it ends after it has succeeded: something has to be restarted. */
   readonly alsoGood?: readonly number[];
   /** A shell test of `$p` being installed: what is not there need not be removed. */
   readonly installed: string;

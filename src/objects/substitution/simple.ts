@@ -160,7 +160,7 @@ const spellings: Record<string, string> = {
   '(?^:': '(?:',
 };
 
-/** Values are made anew for every node, so their patterns must be small; then every name is matched, whatever it costs. */
+/** Values are made again for every node, so their patterns must be small; then every name is matched, whatever it costs. */
 const limits = { steps: 1_000, ranges: 5_000, work: Number.POSITIVE_INFINITY };
 
 /** Rewrites the Perl spellings that the linear engine does not know. */

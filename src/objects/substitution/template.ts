@@ -1,7 +1,7 @@
 import { type Captures, failing, toText } from './values.ts';
 import { type Expression, parseExpression } from './parser.ts';
 
-/** How often a result that holds parentheses again is evaluated anew. */
+/** How often a result that holds parentheses again is evaluated again. */
 const maximumRounds = 8;
 
 const parenthesis = /[()]/;

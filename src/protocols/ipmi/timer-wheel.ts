@@ -99,7 +99,7 @@ export class TimerWheel {
       return;
     }
     this.#timerTurn = Number.POSITIVE_INFINITY;
-    // One by one: who is woken may set itself anew, and must not get into a slot that is still to be emptied for this round.
+    // One by one: who is woken may set itself again, and must not get into a slot that is still to be emptied for this round.
     while (this.#done < last) this.#turnOver(++this.#done, now);
     if (this.#count === 0) return;
     const next = this.#nextTurn();

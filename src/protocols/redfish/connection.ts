@@ -130,7 +130,7 @@ export class Connection {
     return this.#inFlight > 0 || this.#login ? undefined : this.#lastUse;
   }
 
-  /** Logs out and disconnects; the next request starts anew. */
+  /** Logs out and disconnects; the next request connects again. */
   async end(): Promise<void> {
     if (this.#login) await unlessAborted(this.#login, AbortSignal.timeout(logoutTimeout)).catch(() => undefined);
     const session = this.#authority?.session;

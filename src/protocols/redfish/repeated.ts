@@ -7,7 +7,7 @@ const mostKept = 16 * 1024;
 
 /**
  * The resource that is read again and again, as that with the power state is. Nearly always it has not changed, and to compare it costs
- * far less than to parse it anew. What commands read in passing is not kept.
+ * far less than to parse it again. What commands read in passing is not kept.
  */
 export class Repeated {
   #path: string | undefined;

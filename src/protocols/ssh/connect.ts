@@ -12,7 +12,7 @@ import { portOf, type Target } from './target.ts';
 /** A peer that is silent for about four times this long, in milliseconds, is given up. */
 const keepalive = 30_000;
 
-/** Bytes that a peer may send until we are logged in. The library looks at a long greeting anew with every piece of it. */
+/** Bytes that a peer may send until we are logged in. The library looks at a long greeting again with every piece of it. */
 const mostBeforeLogin = 256 * 1024;
 
 export interface ConnectOptions {

@@ -11,7 +11,7 @@ const changesUnseen = ([command, ...words]: Argv): boolean =>
   (command === 'reventlog' && words.includes('clear')) ||
   (command === 'rspconfig' && words.some((word) => word.includes('=')));
 
-/** The BMCs of n1 to n3. They are started anew for the next case where one has changed something. */
+/** The BMCs of n1 to n3. They are restarted for the next case where one has changed something. */
 export class Bmcs {
   #lab: BmcLab | undefined;
   #touched = false;

@@ -64,7 +64,7 @@ describe('the BMC itself', () => {
     await lab.fault(newer, { dead: false });
   });
 
-  it('is started anew', async () => {
+  it('is restarted', async () => {
     expect(await of(newer).power.controller!.restart(signal)).toBe('BMC reboot');
     expect((await lab.state(newer)).resets).toEqual(['Manager']);
     expect(await of(newer).power.controller!.state(signal)).toBe('BMC Ready');

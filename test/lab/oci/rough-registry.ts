@@ -16,7 +16,7 @@ export interface RoughRegistry {
   readonly address: string;
   readonly port: number;
   readonly requests: Request[];
-  /** Applies to blobs and manifests, until it is set anew. */
+  /** Applies to blobs and manifests, until it is set again. */
   trick: Trick | undefined;
   stop(): Promise<void>;
 }

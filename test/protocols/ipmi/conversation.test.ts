@@ -345,7 +345,7 @@ describe('a lost session', () => {
     await world.run(20);
     world.answer = (packet) => (kindOf(packet) === 'sealed' ? undefined : answerPacket(world.bmc, packet));
     const request = world.request();
-    // The new login is a sign of life, which begins the wait anew.
+    // The new login is a sign of life, which begins the wait again.
     await world.run(7_000);
     expect(faultOf(request)).toMatchObject({ kind: 'deadline' });
     expect(world.kinds.filter((kind) => kind === 'open')).toHaveLength(2);
@@ -558,7 +558,7 @@ describe('a login that fails', () => {
     expect(world.kinds.filter((kind) => kind === 'open')).toHaveLength(2);
   });
 
-  test('because the BMC forgot the half-open session begins anew', async () => {
+  test('because the BMC forgot the half-open session begins again', async () => {
     let refused = 0;
     const refuse = refuseAt('rakp1', 0x02);
     world.answer = (packet) =>
@@ -568,7 +568,7 @@ describe('a login that fails', () => {
     expect(responseOf(request).code).toBe(0);
   });
 
-  test('because a doubled RAKP 1 confused the BMC begins anew', async () => {
+  test('because a doubled RAKP 1 confused the BMC begins again', async () => {
     let refused = 0;
     const refuse = refuseAt('rakp3', 0x0f);
     world.answer = (packet) =>

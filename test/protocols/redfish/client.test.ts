@@ -65,7 +65,7 @@ describe('sessions', () => {
     expect(await lab.openSessions()).toBe(0);
   });
 
-  it('are opened anew when the service has forgotten them', async () => {
+  it('are opened again when the service has forgotten them', async () => {
     await powerOf(2);
     const { sessionsOpened } = await lab.state(2);
     await lab.fault(2, { forget: true });

@@ -27,7 +27,7 @@ const files: Record<string, Buffer> = {
   small: Buffer.from('#!ipxe\nboot\n'),
   block: randomBytes(512),
   odd: randomBytes(5 * 512 + 17),
-  // Block numbers begin anew after 65,535.
+  // Block numbers begin again after 65,535.
   large: randomBytes(70_000 * 512 + 3),
 };
 let opened = 0;

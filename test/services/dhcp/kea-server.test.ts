@@ -83,7 +83,7 @@ it('a configuration whose owner was changed is put right by configuring again', 
   expect(statSync(files.configuration).mode & 0o777).toBe(0o640);
 });
 
-it('a Kea that runs reads its file anew; what it refuses does not stay there', async () => {
+it('a Kea that runs reads its file again; what it refuses does not stay there', async () => {
   const read: string[] = [];
   const refuses = { all: false };
   const socket = await listenAsKea(({ command }) => {

@@ -259,7 +259,7 @@ it('an interface that has come since Kea was started is served', async () => {
   await setting.configure();
 });
 
-it('what is asked for while the networks are configured anew is served', async () => {
+it('what is asked for while the networks are configured again is served', async () => {
   await setting.store.put(...node('n7', '10.77.1.7', mac(7)));
   const configured = setting.configure();
   await pause(20);

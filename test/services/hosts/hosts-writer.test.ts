@@ -226,7 +226,7 @@ describe.skipIf(!isRoot)('a hosts file that is mounted by itself', () => {
   });
 
   it.each([
-    ['was generated anew', (file: string) => writeFileSync(file, 'other\n')],
+    ['was generated again', (file: string) => writeFileSync(file, 'other\n')],
     ['nothing has happened to', () => {}],
   ])('is not touched at the next start if it %s since', async (_name, happens) => {
     writeFileSync(`${path}.muster-backup`, text());

@@ -21,7 +21,7 @@ const recipe: Recipe = {
   method: 'netboot',
 };
 
-it('an image is made anew when the scripts of its initial RAM disk are others, and only then', async () => {
+it('an image is made again when the scripts of its initial RAM disk are others, and only then', async () => {
   const of = async (scripts?: Map<string, Buffer>): Promise<string> =>
     asText(await fingerprintOf({ recipe, permission: 0o755 }, directWork(), scripts));
   expect(await of(ramdiskScripts())).toBe(await of());

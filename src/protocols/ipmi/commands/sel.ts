@@ -56,7 +56,7 @@ function clearRequest(reservation: number, operation: number) {
   return { netfn: storage, command: commands.clear, data, privilege: 'operator', repeatable } as const;
 }
 
-/** Starts the erasure and waits for its end; a reservation that got lost on the way is made anew. */
+/** Starts the erasure and waits for its end; a reservation that got lost on the way is made again. */
 async function erase(link: IpmiLink, signal: AbortSignal): Promise<void> {
   let reservation = await reserveLog(link, signal);
   let operation = clearing.start;

@@ -47,7 +47,7 @@ export function findPool(
   return unlessAbsent(found, errorCodes.noStoragePool);
 }
 
-/** Active at once, and forgotten when the hypervisor starts anew. With `build` the directory it is to be is made first. */
+/** Active at once, and forgotten when the hypervisor restarts. With `build` the directory it is to be is made first. */
 export async function createPool(
   connection: LibvirtConnection,
   xml: string,

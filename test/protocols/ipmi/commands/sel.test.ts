@@ -87,7 +87,7 @@ test('clearing reserves, starts, asks until it is done and looks', async () => {
   expect(link.sent.map(({ repeatable }) => repeatable ?? true)).toEqual([true, true, false, true, true]);
 });
 
-test('a reservation lost to a new event is made anew', async () => {
+test('a reservation lost to a new event is made again', async () => {
   const link = scriptedLink([
     info('0200'),
     { request: '0a 42', data: '0700' },

@@ -149,7 +149,7 @@ test('defined again, nothing changes', () => {
   expect(draft.changes()).toEqual([]);
 });
 
-test('what exists gets the attributes of the medium anew and keeps all others', () => {
+test('what exists gets the attributes of the medium again and keeps all others', () => {
   const imagename = 'rocky9.6-x86_64-netboot-compute';
   const draft = defined({
     osimage: [{ imagename, imagetype: 'linux', synclists: '/install/mine', osvers: 'other' }],
