@@ -7,7 +7,7 @@ import { nodeAttribute } from '../objects/node-attributes.ts';
 import { nodeType } from '../objects/types.ts';
 import { everyNode, noArguments, nodeArguments, noLine, query, selectNodes } from './command.ts';
 
-/** What the service counts about itself, for Prometheus. It speaks of commands and counts of nodes, not of nodes. */
+/** What the service counts about itself, for Prometheus. It names commands and how many nodes they had, no nodes. */
 export const metrics = query({
   name: 'metrics',
   args: noArguments,

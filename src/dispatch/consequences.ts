@@ -106,7 +106,7 @@ function* checkTrust({ before, after, changes, permission, questions }: Conseque
       throw new Fault(
         'denied',
         `User "${permission.user}" may not change ${names[0]}${of}: it decides whom muster trusts, which needs a policy rule ` +
-          `for ${permission.command} without a noderange, or one whose parameters speak of it, such as "${names[0]}=".`,
+          `for ${permission.command} without a noderange, or one whose parameters name it, such as "${names[0]}=".`,
       );
     }
   }

@@ -46,7 +46,7 @@ function checkMaster(snapshot: Snapshot, { permission, nodes }: Asked, name: str
   const isOpened = isAllowed(snapshot, permission, nodes, ({ range, line: pattern }) =>
     range === undefined || (pattern?.test(line) && !pattern.test(another))
       ? undefined
-      : `it is limited to "${range}" and its parameters do not speak of the master`,
+      : `it is limited to "${range}" and its parameters do not name the master`,
   );
   if (isOpened) return;
   throw refusal(

@@ -147,7 +147,7 @@ export class Discovery {
   }
 }
 
-/** Drivers speak of a node and its attributes; here there is only an address. */
+/** Drivers know a node and its attributes; here there is only an address. */
 function withoutNode(error: Fault, username: string): Fault {
   const sentences =
     error instanceof Refusal && error.status === 401

@@ -159,17 +159,17 @@ function columnsNamed(name: string): (readonly string[])[] {
 
 const isTrusted = (table: string, column: string): boolean => tables.get(table)?.trust.has(column) === true;
 
-/** Why a rule does not cover a change of these names: one that is limited to a node range counts only if its parameters speak of them. */
+/** Why a rule does not cover a change of these names: one that is limited to a node range counts only if its parameters name them. */
 export function trustObjection(words: readonly string[], names: readonly string[]): (rule: Rule) => string | undefined {
   return ({ range, line }) => {
     if (range === undefined || (line && speaksOf((text) => line.test(text), words, names))) return undefined;
-    return `it is limited to "${range}" and its parameters do not speak of ${names[0]}`;
+    return `it is limited to "${range}" and its parameters do not name ${names[0]}`;
   };
 }
 
 /**
  * Whether a pattern matches because of the arguments with these names: put under another name, alone or among the others, they must
- * no longer match. A pattern that fits any argument, or fits because of another one, does not speak of them.
+ * no longer match. A pattern that fits any argument, or fits because of another one, does not name them.
  */
 function speaksOf(fits: (line: string) => boolean, words: readonly string[], names: readonly string[]): boolean {
   const meant = words.flatMap((word, i) => (names.includes(assignedName(word) ?? '') ? i : []));

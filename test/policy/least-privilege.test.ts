@@ -154,7 +154,7 @@ describe('a rule that is limited to a noderange', () => {
       expect(await expectRefused(method, path, body)).toMatch(/decides whom muster trusts/);
     });
 
-    it('covers what decides nothing, and a parameter that speaks of it', async () => {
+    it('covers what decides nothing, and a parameter that names it', async () => {
       await expectDone('PUT', '/groups/mine', { os: 'debian12' });
       await rules({ ...mine, parameters: '\\bbmcport=' });
       await expectDone('PUT', '/groups/mine', { bmcport: '6298' });
@@ -215,7 +215,7 @@ describe('a rule that is limited to a noderange', () => {
 
   it('says what would cover it', async () => {
     expect(await expectRefused('PUT', '/nodes/n1', { bmc: '10.66.0.1' })).toBe(
-      'User "op" may not change bmc of n1: it decides whom muster trusts, which needs a policy rule for chdef without a noderange, or one whose parameters speak of it, such as "bmc=".',
+      'User "op" may not change bmc of n1: it decides whom muster trusts, which needs a policy rule for chdef without a noderange, or one whose parameters name it, such as "bmc=".',
     );
   });
 
@@ -247,7 +247,7 @@ describe('a rule that is limited to a noderange', () => {
   });
 });
 
-describe('a rule whose parameters speak of an attribute', () => {
+describe('a rule whose parameters name an attribute', () => {
   it('covers it, and no other', async () => {
     await rules({ ...mine, parameters: '\\bbmc=10\\.1\\.' }, mine);
     await expectDone('PUT', '/nodes/n1', { bmc: '10.1.0.1' });
@@ -713,8 +713,8 @@ describe('the policy explains', () => {
     expect(json.trust.bmc).toEqual({
       allowed: false,
       why: [
-        'Rule 2 would allow it, but it is limited to "mine" and its parameters do not speak of bmc.',
-        'Rule 3 would allow it, but it is limited to "mine" and its parameters do not speak of bmc.',
+        'Rule 2 would allow it, but it is limited to "mine" and its parameters do not name bmc.',
+        'Rule 3 would allow it, but it is limited to "mine" and its parameters do not name bmc.',
         'No other rule allows it.',
       ],
     });

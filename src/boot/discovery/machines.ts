@@ -49,7 +49,7 @@ interface Chosen {
 /** Why it becomes none. */
 interface Refusal {
   readonly reason: string;
-  /** The node whose address the report comes from, if it speaks of another. */
+  /** The node whose address the report comes from, if it names another. */
   readonly impostor?: string;
 }
 
@@ -119,7 +119,7 @@ export class MachineDiscovery {
     throw new Fault('denied', `The address ${address} belongs to another node than the one that this report names.`);
   }
 
-  /** Where switches have seen a machine, if what it says itself speaks of no node. */
+  /** Where switches have seen a machine, if what it says itself names no node. */
   async #located(machine: Machine): Promise<Machine> {
     const { store, switches } = this.#services;
     if (this.#known.find(store.current, machine).length > 0) return machine;
@@ -184,7 +184,7 @@ interface Planned {
   readonly changes: RowChange[];
 }
 
-/** Users of a node have its address: what comes from there speaks of that node, and of no other. */
+/** Users of a node have its address: what comes from there names that node, and no other. */
 function believed(decision: Chosen, sender: Sender): Decision {
   const { node: impostor, address } = sender;
   if (impostor === undefined || impostor === decision.node) return decision;

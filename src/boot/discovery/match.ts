@@ -18,7 +18,7 @@ export type Match =
   | { readonly kind: 'none' };
 
 /**
- * A machine is a node if facts of it speak of that node and of no other, and nothing that is defined of the node speaks against it: a
+ * A machine is a node if facts of it name that node and no other, and nothing that is defined of the node contradicts it: a
  * node that has a machine keeps it, since what a machine says of itself costs nothing to say.
  */
 export function match(machine: Machine, found: readonly Found[], identify: (node: string) => NodeIdentity): Match {

@@ -37,7 +37,7 @@ export function actingUser(
   const user = wanted ?? mapped;
   if ((user === asking.user && user === mapped) || asking.hasFullRights()) return user;
   const variants = [lineAs(undefined), lineAs(somebody)];
-  // A rule that speaks of "ro" does not mean "root".
+  // A rule that names "ro" does not mean "root".
   const shorter = user.length > 1 ? [lineAs(user.slice(0, -1))] : [];
   if (isAllowedByParameters(snapshot, asking, lineAs(user), variants, shorter)) return user;
   const because =
@@ -83,7 +83,7 @@ export function isAllowedByParameters(
     const fits = (text: string): boolean => pattern?.test(text) === true;
     const bySlip = others.some(fits) && !variants.some(fits);
     const cares = fits(line) && !variants.every(fits) && !bySlip;
-    return cares ? undefined : 'its parameters do not speak of it';
+    return cares ? undefined : 'its parameters do not name it';
   };
   return decide(snapshot, { user, addresses, command, line, nodes, objection }).allowed;
 }

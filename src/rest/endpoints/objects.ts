@@ -117,7 +117,7 @@ const explainPolicy = endpoint('GET /policy/explain', {
   summary:
     'Why an account may run a command or not: what every rule for it says, and what the arguments decide about trust.',
   description:
-    'Nothing is run. Arguments that decide trust (see docs/security.md) are judged apart, each under its name in trust: a rule that is limited to a noderange covers them only if its parameters speak of them.',
+    'Nothing is run. Arguments that decide trust (see docs/security.md) are judged apart, each under its name in trust: a rule that is limited to a noderange covers them only if its parameters name them.',
   example: {
     query: { user: 'operator', command: 'chdef', noderange: 'n1', line: '-t node -o n1 bmc=10.1.0.1' },
     reply: {

@@ -14,7 +14,7 @@ export interface Rule {
   readonly rule: string;
 }
 
-/** A pattern, and the attributes it speaks of. */
+/** A pattern, and the attributes it names. */
 export interface Parameters {
   readonly pattern: string;
   readonly speaksOf: readonly string[];
@@ -69,7 +69,7 @@ export const mayAtAll = ({ rules }: Policy, asked: Asked): boolean =>
 export const mayEverywhere = ({ rules, world }: Policy, asked: Asked): boolean =>
   decide(rules, asked, (rule) => rule.range === undefined || (!permits(rule) && meaning(world, rule.range).size > 0));
 
-/** What decides trust is covered by rules for all nodes, and by those whose parameters speak of it. */
+/** What decides trust is covered by rules for all nodes, and by those whose parameters name it. */
 export function mayDecideTrust(
   { rules, world }: Policy,
   asked: Asked,

@@ -12,7 +12,7 @@ const listed = new Map(
     }),
 );
 
-/** The names that a rule's parameters may speak of the column by; undefined if it does not decide trust. */
+/** The names that a rule's parameters may name the column by; undefined if it does not decide trust. */
 export function trustNames(table: string, column: string): readonly string[] | undefined {
   const columns = listed.get(table);
   if (columns === undefined || column === 'comments' || (columns !== 'all' && !columns.includes(column)))

@@ -204,7 +204,7 @@ describe('a machine waits, and it is told why,', () => {
   const cases: [string, [string, [string, Row][]][], object, RegExp][] = [
     ['if no node is like it', [['n1', []]], {}, /No node is defined like it, and no range is open/],
     [
-      'if facts of it speak of two nodes',
+      'if facts of it name two nodes',
       [
         ['n1', [['vpd', { serial: 'SN1' }]]],
         ['n2', [['switch', { switch: 'sw1', port: '7' }]]],
