@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Hardware, machineMac, serviceArguments } from '../vm/configuration.ts';
 import { tapOf } from './network.ts';
 
-/** With `secure` only loaders that Microsoft's authorities vouch for are started. */
+/** With `secure` only loaders that Microsoft's authorities have signed are started. */
 export type Firmware = 'bios' | 'uefi' | 'secure';
 
 export interface BootHardware {
@@ -45,7 +45,8 @@ const kinds: Readonly<Record<Firmware, Kind>> = isArm
       secure: { machine: virt, flash: [aavmf('CODE.ms'), aavmf('VARS.ms')] },
     }
   : {
-      bios: { machine: ['-machine pc,accel=tcg,graphics=off -cpu max'] },
+      // A BIOS that has found nothing to boot begins again, as those of servers do: on a busy machine DHCP may answer too late.
+      bios: { machine: ['-machine pc,accel=tcg,graphics=off -cpu max -boot reboot-timeout=5000'] },
       uefi: { machine: ['-machine q35,accel=tcg,graphics=off -cpu max'], flash: [ovmf('CODE_4M'), ovmf('VARS_4M')] },
       secure: {
         machine: [
