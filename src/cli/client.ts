@@ -1,6 +1,7 @@
 import net, { type Socket } from 'node:net';
 import { Garbled, NotReached, Refused } from './errors.ts';
 import { notTrusted, type Place } from './places.ts';
+import { inCommands } from './remedies.ts';
 import { Wire, type WireReply } from './wire.ts';
 
 export interface CallOptions {
@@ -282,7 +283,7 @@ async function* linesOf(reply: WireReply, place: string): AsyncGenerator<StreamL
         if (piece === '') continue;
         const line = parsed(piece) as StreamLine;
         ended ||= line.summary !== undefined;
-        yield line;
+        yield typeof line.error === 'string' ? { ...line, error: inCommands(line.error) } : line;
       }
     }
   } catch (error) {

@@ -1,6 +1,7 @@
 import { nearest } from '../core/nearest.ts';
 import type { Invocation } from './command.ts';
 import { errorLine, refusalLines } from './lines.ts';
+import { inCommands } from './remedies.ts';
 import { ReaderGone, WriteFailed } from './output.ts';
 
 /** The server cannot be reached, or is not the one that is trusted. */
@@ -33,7 +34,7 @@ export class Refused extends Error {
     status: number,
     body: Partial<Record<'error' | 'errorcode' | 'kind' | 'missing' | 'reference', unknown>>,
   ) {
-    const sentences = texts(body.error);
+    const sentences = texts(body.error).map(inCommands);
     super(sentences.join(' '));
     this.name = 'Refused';
     this.status = status;

@@ -261,7 +261,7 @@ function checkReserved(reservations: ReservationSet, subnets: readonly ServedSub
     else if (address === subnet.gateway)
       throw new Fault(
         'invalid',
-        `Network ${subnet.network}, gateway: the address ${address} is reserved for node ${node}. DELETE /nodes/${node}/dhcp first.`,
+        `Network ${subnet.network}, gateway: the address ${address} is reserved for node ${node}. Do DELETE /nodes/${node}/dhcp first.`,
       );
     else if (subnet.ranges.some((range) => isWithin(range, ip)))
       throw new Fault(

@@ -196,6 +196,6 @@ function conflictText(added: Reservation, other: Reservation, together: boolean)
   const whose = sameIp ? `${other.mac} of node ${other.node}` : `node ${other.node}`;
   if (together)
     return `Node ${node}, ${where}: ${what} is asked for ${whose} in the same request. Give one of the nodes another.`;
-  const remedy = `POST /nodes/${other.node},${node}/dhcp if both were changed, or DELETE /nodes/${other.node}/dhcp first`;
+  const remedy = `Do POST /nodes/${other.node},${node}/dhcp if both were changed, or DELETE /nodes/${other.node}/dhcp first`;
   return `Node ${node}, ${where}: ${what} is reserved for ${whose} already. ${remedy}.`;
 }

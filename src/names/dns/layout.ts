@@ -116,7 +116,7 @@ export function readKey(file: string): TsigKey | undefined {
     throw new Fault('unavailable', `The key file ${file} is open to other users: run chmod 600 on it.`);
   const [, name, secret] = pattern.exec(readFileSync(file, 'utf8')) ?? [];
   if (name === undefined || secret === undefined)
-    throw new Fault('unavailable', `${file} is not a key that muster has made; remove it and POST /services/dns.`);
+    throw new Fault('unavailable', `${file} is not a key that muster has made; remove it, then do POST /services/dns.`);
   return { name, algorithm: 'hmac-sha256', secret: Buffer.from(secret, 'base64') };
 }
 

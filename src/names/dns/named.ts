@@ -154,7 +154,7 @@ export class Named {
     const { host, port } = this.layout.server;
     if (this.#updating.length > 0) return this.#updating;
     const key = readKey(this.layout.keyFile);
-    if (!key) throw new Fault('invalid', 'The DNS service is not set up yet: POST /services/dns first.');
+    if (!key) throw new Fault('invalid', 'The DNS service is not set up yet: POST /services/dns does it.');
     return (this.#updating = Array.from({ length: messagesUnderWay }, () => new DnsClient(host, port, key)));
   }
 

@@ -119,8 +119,8 @@ function bothAliasAndHost(owner: string, record: DnsRecord, holder: string, othe
   const [of, is] = record.type === 'CNAME' ? ['an alias', 'the name of a host'] : ['the name', 'an alias'];
   const remedy =
     holder === ''
-      ? 'Correct the hosts file and POST /services/dns.'
-      : `Change one of them, and POST /nodes/${holder}/dns before this one.`;
+      ? 'Correct the hosts file, then do POST /services/dns.'
+      : `Change one of them, and do POST /nodes/${holder}/dns before this one.`;
   return new Fault('invalid', [
     `${owner === '' ? 'The hosts file' : `Node ${owner}, hosts.hostnames or name`}: ${record.name} would be ${of}, but in DNS it is ${is} of ${ownerText(holder)} (${other.type} ${other.data}).`,
     remedy,

@@ -13,7 +13,7 @@ const one = (node: string, mac: string, ip: string | undefined, hostname = node)
   loader: undefined,
 });
 
-const remedy = 'POST /nodes/n1,n2/dhcp if both were changed, or DELETE /nodes/n1/dhcp first.';
+const remedy = 'Do POST /nodes/n1,n2/dhcp if both were changed, or DELETE /nodes/n1/dhcp first.';
 const [a, b] = ['52:54:00:00:00:0a', '52:54:00:00:00:0b'];
 
 it.each<[present: Reservation[], added: Reservation, expected: string | undefined]>([
@@ -69,7 +69,7 @@ it('a replacement that is impossible changes nothing', () => {
   const before = [...set];
   const wanted = new Map([['n1', [one('n1', a, '10.0.0.9'), one('n1', '52:54:00:00:00:0c', '10.0.0.2')]]]);
   expect(set.replace(wanted)).toBe(
-    `Node n1, hosts.ip: the address 10.0.0.2 is reserved for ${b} of node n2 already. POST /nodes/n2,n1/dhcp if both were changed, or DELETE /nodes/n2/dhcp first.`,
+    `Node n1, hosts.ip: the address 10.0.0.2 is reserved for ${b} of node n2 already. Do POST /nodes/n2,n1/dhcp if both were changed, or DELETE /nodes/n2/dhcp first.`,
   );
   expect(new Set(set)).toEqual(new Set(before));
   expect(set.conflict(one('n3', '52:54:00:00:00:0d', '10.0.0.9'))).toBeUndefined();

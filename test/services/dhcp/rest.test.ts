@@ -125,7 +125,7 @@ describe('muster with Kea', () => {
     await ok('POST', '/nodes/twin', { groups: 'all', ip: '10.77.3.3', mac: mac(11) });
     const { status, json } = await call('POST', '/muster/nodes/n12,twin/dhcp');
     const reason = `Node twin, mac.mac: the MAC address ${mac(11)} is reserved for node n11 already.`;
-    const remedy = 'POST /nodes/n11,twin/dhcp if both were changed, or DELETE /nodes/n11/dhcp first.';
+    const remedy = 'Do POST /nodes/n11,twin/dhcp if both were changed, or DELETE /nodes/n11/dhcp first.';
     expect([status, json.error]).toEqual([403, [`${reason} ${remedy}`]]);
     expect(await served()).toEqual([11]);
   });

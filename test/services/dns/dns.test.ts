@@ -19,7 +19,7 @@ describe('before the service is set up', () => {
     const reply = await post('/nodes/n1/dns');
     expect([reply.status, reply.json.error]).toEqual([
       403,
-      ['The DNS service is not set up yet: POST /services/dns first.'],
+      ['The DNS service is not set up yet: POST /services/dns does it.'],
     ]);
   });
 
