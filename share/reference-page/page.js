@@ -1,11 +1,21 @@
-// What a page does by itself: the reference page searches itself, and buttons copy examples. Without it every page is complete.
+// What a page does by itself: the reference page searches itself and lets its reader choose a language for examples; buttons copy
+// examples. Without it every page is complete.
 const find = (selector, within = document) => [...within.querySelectorAll(selector)];
 
 // The smallest pieces that are shown or not: calls, attributes, and sections that have neither.
 const pieces = [
   ...find('article, .attributes tbody tr'),
   ...find('main > section').filter((section) => !section.querySelector('article, .attributes')),
-].map((element) => ({ element, text: element.textContent.toLowerCase() }));
+].map((element) => ({ element, text: textOf(element).toLowerCase() }));
+
+// Words of the programs are in every call.
+function textOf(element) {
+  return find('.python, .javascript', element).reduce(
+    (text, program) => text.replace(program.textContent, () => ''),
+    element.textContent,
+  );
+}
+
 const wholes = [...find('.attributes'), ...find('main > section')];
 const entries = find('nav li a').map((link) => ({
   link,
@@ -41,17 +51,66 @@ if (box) {
   });
 }
 
-for (const figure of find('figure')) {
+// The attribute of the root decides which language the style shows.
+const remembered = 'muster.language';
+const root = document.documentElement;
+const tabs = [];
+
+function newButton(text) {
   const button = document.createElement('button');
   button.type = 'button';
-  button.textContent = 'Copy';
+  button.textContent = text;
+  return button;
+}
+
+function choose(language) {
+  root.dataset.language = language;
+  for (const { tab, name } of tabs) tab.setAttribute('aria-pressed', String(name === language));
+}
+
+for (const figure of find('.request')) {
+  const caption = figure.querySelector('figcaption');
+  caption.textContent = '';
+  for (const sample of find('details', figure)) {
+    const name = sample.className;
+    const tab = newButton(sample.querySelector('summary').textContent);
+    sample.open = true;
+    tab.addEventListener('click', () => {
+      // What is above gets longer or shorter: the call that is read stays where it is.
+      const before = figure.getBoundingClientRect().top;
+      choose(name);
+      window.scrollBy({ top: figure.getBoundingClientRect().top - before, behavior: 'instant' });
+      try {
+        window.localStorage.setItem(remembered, name);
+      } catch {
+        // Then it holds for this page.
+      }
+    });
+    tabs.push({ tab, name });
+    caption.append(tab);
+  }
+}
+
+function rememberedLanguage() {
+  try {
+    const name = window.localStorage.getItem(remembered);
+    return tabs.some((each) => each.name === name) ? name : 'curl';
+  } catch {
+    return 'curl';
+  }
+}
+choose(rememberedLanguage());
+
+for (const figure of find('figure')) {
+  const button = newButton('Copy');
+  button.className = 'copy';
   const say = (text) => () => {
     button.textContent = text;
     setTimeout(() => (button.textContent = 'Copy'), 2000);
   };
   button.addEventListener('click', () => {
-    const { textContent } = figure.querySelector('code');
-    void navigator.clipboard.writeText(textContent).then(say('Copied'), say('Not allowed'));
+    const shown = figure.querySelector(`.${root.dataset.language} code`) ?? figure.querySelector('code');
+    void navigator.clipboard.writeText(shown.textContent).then(say('Copied'), say('Not allowed'));
   });
   figure.querySelector('figcaption').append(button);
 }

@@ -11,9 +11,22 @@ const few = endpoints.filter(({ path }) =>
   ['/nodes/{noderange}', '/nodes/{noderange}/power', '/tables/{tablelist}/rows/{keys}'].includes(path),
 );
 
+type Kept = Pick<Storage, 'getItem' | 'setItem'>;
+
+interface Browser {
+  readonly clipboard?: { writeText(text: string): Promise<void> };
+  /** Throws where the browser keeps nothing. */
+  readonly storage?: () => Kept;
+}
+
+function keeping(kept: Record<string, string> = {}): () => Kept {
+  return () => ({ getItem: (name) => kept[name] ?? null, setItem: (name, value) => (kept[name] = value) });
+}
+
 /** The page after its script has run, as a reader has it. */
-function opened(clipboard: { writeText(text: string): Promise<void> } = { writeText: () => Promise.resolve() }) {
+function opened({ clipboard = { writeText: () => Promise.resolve() }, storage = keeping() }: Browser = {}) {
   const window = new Window();
+  Object.defineProperty(window, 'localStorage', { get: storage });
   const { document } = window;
   document.write(docsPage(musterRoot, few, '1.2.3'));
   const location = { hash: '' };
@@ -85,10 +98,52 @@ describe('the search of the reference page', () => {
   });
 });
 
+type Page = ReturnType<typeof opened>;
+
+const tabsOf = ({ document }: Page, title: string): HTMLButtonElement[] =>
+  [...document.querySelectorAll('.request figcaption button')].filter(
+    ({ textContent }) => textContent === title,
+  ) as HTMLButtonElement[];
+const choose = (page: Page, title: string): void => tabsOf(page, title).at(-1)!.click();
+const languageOf = ({ document }: Page): string | undefined => document.documentElement.dataset['language'];
+
+describe('the language of the examples', () => {
+  it('is chosen for the whole page, and kept for the next visit', () => {
+    const kept = {};
+    const page = opened({ storage: keeping(kept) });
+    expect(languageOf(page)).toBe('curl');
+    choose(page, 'Python');
+    expect(languageOf(page)).toBe('python');
+    const requests = page.document.querySelectorAll('.request').length;
+    expect(tabsOf(page, 'Python')).toHaveLength(requests);
+    for (const tab of tabsOf(page, 'Python')) expect(tab.getAttribute('aria-pressed')).toBe('true');
+    for (const tab of tabsOf(page, 'curl')) expect(tab.getAttribute('aria-pressed')).toBe('false');
+    expect(languageOf(opened({ storage: keeping(kept) }))).toBe('python');
+  });
+
+  it('can be chosen where the browser keeps nothing, or kept something else', () => {
+    const page = opened({
+      storage() {
+        throw new Error('denied');
+      },
+    });
+    expect(languageOf(page)).toBe('curl');
+    choose(page, 'JavaScript');
+    expect(languageOf(page)).toBe('javascript');
+    expect(languageOf(opened({ storage: keeping({ 'muster.language': 'cobol' }) }))).toBe('curl');
+  });
+
+  it('is no matter of the search', () => {
+    const { type, isShown } = opened();
+    type('urllib');
+    expect(isShown('nothing-found')).toBe(true);
+  });
+});
+
 describe('the copy button of an example', () => {
   const row = few.find(({ method, path }) => method === 'PUT' && path === '/nodes/{noderange}/power')!;
   const press = async (page: ReturnType<typeof opened>): Promise<string | null> => {
-    const button = page.document.querySelector('#putNodesByNoderangePower figcaption button') as HTMLButtonElement;
+    const button = page.document.querySelector('#putNodesByNoderangePower .copy') as HTMLButtonElement;
     button.click();
     await Promise.resolve();
     await new Promise(setImmediate);
@@ -97,17 +152,15 @@ describe('the copy button of an example', () => {
 
   it('copies the command as it is to be typed', async () => {
     const copied: string[] = [];
-    const page = opened({
-      async writeText(text) {
-        copied.push(text);
-      },
-    });
+    const page = opened({ clipboard: { writeText: async (text) => void copied.push(text) } });
     expect(await press(page)).toBe('Copied');
-    expect(copied).toEqual([exampleCurl(musterRoot, row)]);
+    choose(page, 'Command line');
+    expect(await press(page)).toBe('Copied');
+    expect(copied).toEqual([exampleCurl(musterRoot, row), 'muster rpower n1 on']);
   });
 
   it('says if the browser does not allow it', async () => {
-    const page = opened({ writeText: () => Promise.reject(new Error('no')) });
+    const page = opened({ clipboard: { writeText: () => Promise.reject(new Error('no')) } });
     expect(await press(page)).toBe('Not allowed');
   });
 });

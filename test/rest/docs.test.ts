@@ -8,7 +8,9 @@ import { attributeList } from '../../src/objects/attribute-list.ts';
 import { noArguments, noLine, query } from '../../src/commands/command.ts';
 import { docsPage } from '../../src/rest/describe/docs.ts';
 import { membersOf } from '../../src/rest/describe/attribute-schemas.ts';
-import { curlLine, exampleCurl, html } from '../../src/rest/describe/html.ts';
+import { commandLines, rowName } from '../../src/rest/describe/command-lines.ts';
+import { curlLine, exampleCurl, exampleRequest, html } from '../../src/rest/describe/html.ts';
+import { javascriptProgram, pythonProgram } from '../../src/rest/describe/programs.ts';
 import { errorsAt } from '../../src/rest/describe/errors.ts';
 import { noderangeExamples } from '../../src/rest/describe/docs-basics.ts';
 import { operationId, rowsAt } from '../../src/rest/describe/rows.ts';
@@ -92,6 +94,24 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the reference 
     }
     for (const row of endpoints.filter((other) => !rows.includes(other)))
       expect(page).not.toContain(`id="${operationId(row)}"`);
+  });
+
+  it('shows every request in four languages, also without its script', () => {
+    for (const row of rows) {
+      const article = articleOf(operationId(row));
+      const request = exampleRequest(root, row);
+      for (const [name, sample] of [
+        ['curl', exampleCurl(root, row)],
+        ['cli', commandLines[rowName(row)] ?? '# No command does this.'],
+        ['python', pythonProgram(request)],
+        ['javascript', javascriptProgram(request)],
+      ] as const) {
+        const start = article.indexOf(`<details class="${name}"`);
+        const details = article.slice(start, article.indexOf('</details>', start));
+        expect(textOf(details), row.path).toContain(sample);
+        expect(details.startsWith(`<details class="${name}" open>`)).toBe(name === 'curl');
+      }
+    }
   });
 
   it('tells what every attribute means, and leads there from the calls that take them', () => {

@@ -28,10 +28,12 @@ and <code>Authorization: Basic</code> with account and password are understood t
 With a body of more than 64 KiB they must stand in the header or the query.
 <code>POST /tokens</code> gives a token; keep it in a variable for the examples on this page.</p>
 <p>The certificate of the service is checked against <code>ca.pem</code>: a copy of <code>tls/ca.pem</code> in the data directory of
-the service.</p>`,
+the service.</p>
+<p>The examples in Python and JavaScript read the token from the environment. The command line asks the server that
+<code>muster login</code> logged in to, or the service on the same machine.</p>`,
     example: codeBox(
       'A token for the examples',
-      `TOKEN=$(${curlLine(`${baseUrl(root)}/tokens`, {
+      `export TOKEN=$(${curlLine(`${baseUrl(root)}/tokens`, {
         method: 'POST',
         body: { userName: 'root', userPW: 'PASSWORD' },
         withToken: false,

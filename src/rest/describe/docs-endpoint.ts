@@ -2,8 +2,10 @@ import { attributeList } from '../../objects/attribute-list.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Root } from '../endpoints/roots.ts';
 import { describedAs, isOpen, membersOf } from './attribute-schemas.ts';
-import { exampleCurl, type Html, html, nothing } from './html.ts';
+import { commandLines, rowName } from './command-lines.ts';
+import { baseUrl, curlLine, exampleCurl, exampleRequest, type Html, html, nothing } from './html.ts';
 import { errorsAt } from './errors.ts';
+import { type ExampleRequest, javascriptProgram, pythonProgram } from './programs.ts';
 import { canDryRun, canRespondAsync, operationId, replies } from './rows.ts';
 
 export const attributesAnchor = (type: string): string => `attributes-${type}`;
@@ -50,6 +52,35 @@ export const shownPath = (path: string): Html =>
 export const codeBox = (title: string, text: string): Html =>
   html`<figure><figcaption>${title}</figcaption><pre tabindex="0"><code>${text}</code></pre></figure>`;
 
+/** The ways in which a request is shown. The reader chooses one; without the script of the page all are there, the first open. */
+const languages = [
+  ['curl', 'curl'],
+  ['cli', 'Command line'],
+  ['python', 'Python'],
+  ['javascript', 'JavaScript'],
+] as const;
+
+function requestBox(request: ExampleRequest, curl: string, line: string | null): Html {
+  const samples: Readonly<Record<(typeof languages)[number][0], string>> = {
+    curl,
+    cli: line ?? '# No command does this.',
+    python: pythonProgram(request),
+    javascript: javascriptProgram(request),
+  };
+  return html`<figure class="request"><figcaption>Request</figcaption>
+${languages.map(
+  ([name, title]) =>
+    html`<details class="${name}"${name === 'curl' ? html` open` : nothing}><summary>${title}</summary><pre tabindex="0"><code>${samples[name]}</code></pre></details>\n`,
+)}</figure>`;
+}
+
+/** A request that needs no credentials. */
+export function publicRequest(root: Root, path: string, contentType: string): Html {
+  const url = `${baseUrl(root)}${path}`;
+  const request = { url, method: 'GET', withToken: false, reply: contentType === 'text/html' ? 'text' : 'object' } as const;
+  return requestBox(request, curlLine(url, request), path === '/health' ? 'muster doctor' : null);
+}
+
 /** As the service writes it with pretty=1. */
 export const prettyJson = (value: unknown): string => JSON.stringify(value, null, 3);
 
@@ -70,7 +101,7 @@ ${bodySection(endpoint)}
 <details><summary>Errors</summary>
 ${errorTable(root, endpoint)}</details>
 </div><div>
-${codeBox('Request', exampleCurl(root, endpoint))}
+${requestBox(exampleRequest(root, endpoint), exampleCurl(root, endpoint), commandLines[rowName(endpoint)] ?? null)}
 ${example.reply === undefined ? nothing : codeBox('Reply', shownReply(example.reply))}
 </div></div>
 </article>`;

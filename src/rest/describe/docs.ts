@@ -6,10 +6,11 @@ import {
   endpointArticle,
   methodBadge,
   prettyJson,
+  publicRequest,
   shownPath,
 } from './docs-endpoint.ts';
 import { basics } from './docs-basics.ts';
-import { baseUrl, curlLine, type Html, html, nothing } from './html.ts';
+import { type Html, html, nothing } from './html.ts';
 import { groupOf, operationId, rowsAt } from './rows.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { framed } from './page-frame.ts';
@@ -80,12 +81,12 @@ ${groups.map(
 
 const publicArticle = (
   root: Root,
-  { path, operationId: id, summary, example }: PublicPath,
+  { path, operationId: id, summary, contentType, example }: PublicPath,
 ): Html => html`<article id="${id}">
 <h3>${methodBadge('GET')} <a href="#${id}"><code>${path}</code></a></h3>
 ${columns(
   html`<p>${summary}</p>`,
-  html`${codeBox('Request', curlLine(`${baseUrl(root)}${path}`, { withToken: false }))}
+  html`${publicRequest(root, path, contentType)}
 ${example === undefined ? nothing : codeBox('Reply', prettyJson(example))}`,
 )}
 </article>`;

@@ -1,6 +1,7 @@
 import { quoteWord } from '../../core/shell-words.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Root } from '../endpoints/roots.ts';
+import type { ExampleRequest } from './programs.ts';
 import { carriesAccount } from './rows.ts';
 
 /** Text that is HTML already; everything else that goes into a page is escaped. */
@@ -76,10 +77,20 @@ export const baseUrl = ({ prefix }: Root): string => `https://HOST:8443${prefix}
 const queryText = (query: Readonly<Record<string, string>> | undefined): string =>
   query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
 
-/** The command line of an endpoint's example. */
-export const exampleCurl = (root: Root, endpoint: Endpoint): string =>
-  curlLine(`${baseUrl(root)}${endpoint.example.path}${queryText(endpoint.example.query)}`, {
-    method: endpoint.method,
-    body: endpoint.example.body,
+/** The request of an endpoint's example. */
+export const exampleRequest = (root: Root, endpoint: Endpoint): ExampleRequest => {
+  const { method, example, reply } = endpoint;
+  return {
+    url: `${baseUrl(root)}${example.path}${queryText(example.query)}`,
+    method,
+    body: example.body,
     withToken: !carriesAccount(endpoint),
-  });
+    reply,
+  };
+};
+
+/** The same for curl. */
+export function exampleCurl(root: Root, endpoint: Endpoint): string {
+  const { url, ...options } = exampleRequest(root, endpoint);
+  return curlLine(url, options);
+}

@@ -177,7 +177,7 @@ export const templates: Endpoint[] = [
     args: (input) => ({ template: templateName(input) }),
     summary: 'The attributes a template gives to new nodes.',
     example: {
-      body: { options: { '--template': 'switch-template' } },
+      query: { template: 'switch-template' },
       reply: { 'switch-template': { groups: 'switch', ip: 'MANDATORY:The address of the switch', mgt: 'switch' } },
     },
   }),
