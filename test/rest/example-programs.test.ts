@@ -152,7 +152,11 @@ describe('the programs of all examples', () => {
       const { n1, n2 } = await server.ok('GET', '/nodes/ALLRESOURCES');
       outcomes.push({ n1, n2, routes: await server.ok('GET', '/tables/routes/rows') });
     }
-    expect(outcomes[0]).toMatchObject({ n1: { bmc: '127.10.0.11' }, n2: { bmc: '127.10.0.2' }, routes: { routes: [] } });
+    expect(outcomes[0]).toMatchObject({
+      n1: { bmc: '127.10.0.11' },
+      n2: { bmc: '127.10.0.2' },
+      routes: { routes: [] },
+    });
     expect(outcomes[1]).toEqual(outcomes[0]);
     expect(outcomes[2]).toEqual(outcomes[0]);
   });
@@ -162,7 +166,9 @@ describe('the programs of all examples', () => {
     for (const language of ['python', 'javascript'] as const) {
       const printed = await printedBy(language, events);
       for (const { id, row } of events)
-        expect(printed[id], `${language} ${id}`).toMatch(row.path === '/events' ? /^event: ready$/m : /^# HELP muster_/);
+        expect(printed[id], `${language} ${id}`).toMatch(
+          row.path === '/events' ? /^event: ready$/m : /^# HELP muster_/,
+        );
     }
   });
 });

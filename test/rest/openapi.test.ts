@@ -175,7 +175,9 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
         const typed = { $ref: expect.stringMatching(/Definition$/) };
         expect(schema).toEqual(row.defines === undefined ? JSON.parse(JSON.stringify(row.body)) : typed);
         expect(example, nameOf(row)).toEqual(row.example.body);
-        expect(Compile(row.body).Check(example), nameOf(row)).toBe(true);
+        // Most programs send no body with a GET, so the example of one has none.
+        if (row.method === 'GET') expect(example, nameOf(row)).toBeUndefined();
+        else expect(Compile(row.body).Check(example), nameOf(row)).toBe(true);
       }
     }
   });

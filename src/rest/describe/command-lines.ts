@@ -157,14 +157,7 @@ export const commandLines: Readonly<Record<string, string | null>> = {
   'GET /networks': 'muster lsdef -t network',
   'PUT /networks': stanzas(
     'chdef',
-    [
-      'management',
-      'objtype=network',
-      'gateway=10.1.255.254',
-      'mask=255.255.0.0',
-      'mgtifname=eth0',
-      'net=10.1.0.0',
-    ],
+    ['management', 'objtype=network', 'gateway=10.1.255.254', 'mask=255.255.0.0', 'mgtifname=eth0', 'net=10.1.0.0'],
     ['service', 'objtype=network', 'net=10.2.0.0', 'mask=255.255.0.0'],
   ),
   'GET /networks/{netname}': 'muster lsdef -t network -o management',
@@ -174,8 +167,7 @@ export const commandLines: Readonly<Record<string, string | null>> = {
   'GET /networks/{netname}/attrs/{attributes}': 'muster lsdef -t network -o management -i gateway',
 
   // policy
-  'GET /policy/explain':
-    "muster explain --user operator --command chdef n1 \\\n  --line '-t node -o n1 bmc=10.1.0.1'",
+  'GET /policy/explain': "muster explain --user operator --command chdef n1 \\\n  --line '-t node -o n1 bmc=10.1.0.1'",
   'GET /policy': 'muster lsdef -t policy',
   'PUT /policy': stanzas(
     'chdef',

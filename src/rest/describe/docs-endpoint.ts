@@ -77,7 +77,12 @@ ${languages.map(
 /** A request that needs no credentials. */
 export function publicRequest(root: Root, path: string, contentType: string): Html {
   const url = `${baseUrl(root)}${path}`;
-  const request = { url, method: 'GET', withToken: false, reply: contentType === 'text/html' ? 'text' : 'object' } as const;
+  const request = {
+    url,
+    method: 'GET',
+    withToken: false,
+    reply: contentType === 'text/html' ? 'text' : 'object',
+  } as const;
   return requestBox(request, curlLine(url, request), path === '/health' ? 'muster doctor' : null);
 }
 

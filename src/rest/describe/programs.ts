@@ -70,6 +70,12 @@ const members = (value: object, { key }: Notation): (readonly [before: string, m
     ? value.map((member: unknown) => ['', member] as const)
     : Object.entries(value).map(([name, member]) => [`${key(name)}: `, member] as const);
 
+/** One header on the line, more below it. */
+const headersIn = (headers: readonly string[], { step, inBraces }: Notation): string =>
+  headers.length === 1
+    ? inBraces(headers[0]!)
+    : `{\n${headers.map((header) => `${step}${step}${header},\n`).join('')}${step}}`;
+
 const pythonPrint: Readonly<Record<Printed, string>> = {
   status: 'print(reply.status)',
   text: 'print(reply.read().decode())',
@@ -88,7 +94,7 @@ export function pythonProgram({ url, method, body, withToken, reply }: ExampleRe
   const words = [
     quoted(url),
     ...(method === 'GET' ? [] : [`method=${quoted(method)}`]),
-    ...(headers.length === 0 ? [] : [`headers={${headers.join(', ')}}`]),
+    ...(headers.length === 0 ? [] : [`headers=${headersIn(headers, python)}`]),
   ].map((word) => `    ${word},`);
   const sent =
     body === undefined ? [] : [`${data}${literal(body, python, python.step, `${data}).encode(),`.length)}).encode(),`];
@@ -96,17 +102,17 @@ export function pythonProgram({ url, method, body, withToken, reply }: ExampleRe
     ...(body !== undefined || print.startsWith('print(json') ? ['json'] : []),
     ...(withToken ? ['os'] : []),
     'ssl',
-    'urllib.request',
   ];
   return [
     ...modules.map((name) => `import ${name}`),
+    'from urllib.request import Request, urlopen',
     '',
-    'request = urllib.request.Request(',
+    'request = Request(',
     ...words,
     ...sent,
     ')',
     'context = ssl.create_default_context(cafile="ca.pem")',
-    'with urllib.request.urlopen(request, context=context) as reply:',
+    'with urlopen(request, context=context) as reply:',
     `    ${print}`,
   ].join('\n');
 }
@@ -128,10 +134,8 @@ export function javascriptProgram({ url, method, body, withToken, reply }: Examp
   const data = '  body: JSON.stringify(';
   const options = [
     ...(method === 'GET' ? [] : [`  method: ${quoted(method)},`]),
-    ...(headers.length === 0 ? [] : [`  headers: { ${headers.join(', ')} },`]),
-    ...(body === undefined
-      ? []
-      : [`${data}${literal(body, javascript, javascript.step, `${data}),`.length)}),`]),
+    ...(headers.length === 0 ? [] : [`  headers: ${headersIn(headers, javascript)},`]),
+    ...(body === undefined ? [] : [`${data}${literal(body, javascript, javascript.step, `${data}),`.length)}),`]),
   ];
   const call = `const reply = await fetch(${quoted(url)}`;
   return [
