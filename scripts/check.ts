@@ -1,4 +1,4 @@
-// Types, lint and format of the whole project, and the table of settings in README.md, at the same time;
+// Types, lint and format of the whole project, and the parts of the manual that follow from the program, at the same time;
 // says in a few lines what holds and what does not.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const checks = [
   { name: 'types', command: ['tsc', '-p', '.'] },
   { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings'] },
   { name: 'format', command: ['biome', 'format', '.'] },
-  { name: 'settings', command: ['node', 'scripts/settings-table.ts'] },
+  { name: 'manual', command: ['node', 'scripts/generated-docs.ts'] },
 ];
 
 async function run({ name, command: [program = '', ...args] }: (typeof checks)[number]) {

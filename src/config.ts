@@ -15,12 +15,15 @@ import { type Environment, type Flags, loadSettings, unknownVariables } from './
 
 /** Every setting there is. */
 export const allSettings = Type.Object({
-  data: setting(Path, 'where everything persistent lives', {
+  data: setting(Path, 'directory for everything that muster keeps; called DIR below', {
     flag: 'dir',
     default: join(home, 'var'),
     defaultText: '`var/` in the checkout',
   }),
-  listen: setting(ListenAddresses, 'where to listen', { flag: 'host:port', default: ['127.0.0.1:8443'] }),
+  listen: setting(ListenAddresses, 'addresses and ports to listen on, with TLS', {
+    flag: 'host:port',
+    default: ['127.0.0.1:8443'],
+  }),
   http: httpSettings,
   socket: socketSettings,
   tls: tlsSettings,
@@ -37,24 +40,24 @@ export const allSettings = Type.Object({
   longWork: longWorkSettings,
   hooks: hookSettings,
   metrics: metricSettings,
-  rangeFiles: setting(Path, 'directory that `^file` in ranges may read', { defaultText: 'off' }),
-  logLevel: setting(oneOf(...logLevels), 'least severe messages that are logged', { default: 'info' }),
-  logFile: setting(Path, 'file to log to', { defaultText: 'standard error, which is in the journal under systemd' }),
-  logFileSize: setting(Count, 'bytes after which a new log file is begun', {
+  rangeFiles: setting(Path, 'directory with the files that `^file` in a noderange can read', { defaultText: 'off' }),
+  logLevel: setting(oneOf(...logLevels), 'lowest level of messages to log', { default: 'info' }),
+  logFile: setting(Path, 'file to log to', { defaultText: 'standard error; under systemd that is the journal' }),
+  logFileSize: setting(Count, 'size of a log file, in bytes, after which muster starts a new one', {
     default: 10 << 20,
     defaultText: '10 MiB',
   }),
-  logFilesKept: setting(Count, 'full log files that are kept, as `FILE.1` (the newest), `FILE.2` ...', { default: 5 }),
-  audit: setting(Switch, 'whether requests are recorded in the audit log', { default: true }),
+  logFilesKept: setting(Count, 'full log files to keep, as `FILE.1` (the newest), `FILE.2` ...', { default: 5 }),
+  audit: setting(Switch, 'whether to record requests in the audit log', { default: true }),
   newDatabase: setting(
     oneOf('usual', 'bare'),
-    "what a new database has besides root's account: site attributes and `xcatdefaults` scripts as xCAT has them, or nothing",
+    "contents of a new database besides root's account: xCAT's usual site attributes and `xcatdefaults` scripts, or nothing",
     { default: 'usual' },
   ),
   rootPassword: setting(kind('a password', Type.String()), "root's password, read at the first start only", {
     onlyVariable: true,
     secret: true,
-    defaultText: 'generated into `DIR/initial-password`, which is removed when it changes',
+    defaultText: 'generated and written to `DIR/initial-password`; muster removes that file when the password changes',
   }),
 });
 

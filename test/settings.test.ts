@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
-import { settingsTable, withTable } from '../scripts/settings-table.ts';
-import { allSettings } from '../src/config.ts';
+import { settingsTable } from '../scripts/generated-docs.ts';
 import { Count, kind, oneOf, Path, Paths, setting, Switch, type ValuesOf } from '../src/core/settings.ts';
-import { loadSettings, unknownVariables } from '../src/load-settings.ts';
+import { entriesOf, loadSettings, unknownVariables } from '../src/load-settings.ts';
 
 const cacheSettings = Type.Object({
   maxEntries: setting(Count, 'entries that are kept', { default: 100, flag: 'number' }),
@@ -100,7 +99,7 @@ describe('one declared line', () => {
   });
 
   it('is a row of the table', () => {
-    expect(settingsTable(tree).split('\n').slice(2)).toEqual([
+    expect(settingsTable(entriesOf(tree)).split('\n').slice(2)).toEqual([
       '| `cache.maxEntries`, `--cache-max-entries NUMBER` | `MUSTER_CACHE_MAX_ENTRIES` | `100` | entries that are kept |',
       '| `cache.directories` (list) | `MUSTER_CACHE_DIRS` | in memory | where they are kept |',
       '| `cache.mode` | `MUSTER_CACHE_MODE` | `lazy` | when they are made: `lazy`, `eager` |',
@@ -110,9 +109,4 @@ describe('one declared line', () => {
       '',
     ]);
   });
-});
-
-it('README.md has the table of all settings', () => {
-  const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
-  expect(withTable(readme, allSettings)).toBe(readme);
 });

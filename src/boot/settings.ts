@@ -2,26 +2,36 @@ import { Count, ListenAddresses, oneOf, Path, setting, type ValuesOf } from '../
 import { Type } from 'typebox';
 
 export const bootSettings = Type.Object({
-  listen: setting(ListenAddresses, 'where booting machines fetch files by HTTP; port 80 where DHCP sends them here', {
-    defaultText: 'off',
-  }),
-  tftpListen: setting(ListenAddresses, 'where firmware fetches files by TFTP; its port is 69', { defaultText: 'off' }),
+  listen: setting(
+    ListenAddresses,
+    "addresses and ports where booting machines fetch files by HTTP; muster's DHCP sends them to port 80",
+    {
+      defaultText: 'off',
+    },
+  ),
+  tftpListen: setting(
+    ListenAddresses,
+    'addresses and ports where firmware fetches files by TFTP; the usual port is 69',
+    { defaultText: 'off' },
+  ),
   files: setting(
     oneOf('muster', 'nginx'),
-    'who sends files by HTTP; nginx, which muster then starts, sends large images at a fraction of the cost',
+    'program that sends boot files by HTTP; with nginx, which muster starts, large images cost far less CPU time',
     { default: 'muster' },
   ),
-  directory: setting(Path, 'boot loaders of the site, which take precedence over those of packages', {
+  directory: setting(Path, 'directory with your own boot loaders, used before those of packages', {
     defaultText: 'none',
   }),
-  maxConnectionsPerAddress: setting(Count, 'HTTP connections that one address may have open', { default: 32 }),
+  maxConnectionsPerAddress: setting(Count, 'open HTTP connections allowed from one booting machine', { default: 32 }),
   tokenLifetime: setting(Count, 'seconds after which the token of a boot expires', { default: 14_400 }),
   newBoots: setting(
     oneOf('shown', 'assumed'),
-    'when a node that has booted gets a token again: `shown`, after nodeset, rpower or an IPv4 address that DHCP of muster gave its firmware, or `assumed`, whenever its script is fetched, which any user of the node can do; IPv6 addresses always count as `assumed`',
+    "when a node that has booted gets a new boot token: `shown`, after nodeset, rpower or an IPv4 lease that muster's DHCP gave its firmware; `assumed`, whenever its script is fetched, which any user of the node can do; with IPv6 it is always `assumed`",
     { default: 'shown' },
   ),
-  atOnce: setting(Count, 'nodes that `provision` boots at the same time; others wait', { default: 256 }),
+  atOnce: setting(Count, 'nodes that `rinstall` and `provision` boot at the same time; the others wait', {
+    default: 256,
+  }),
   timeout: setting(Count, 'seconds within which a node that is provisioned must boot', {
     default: 3_600,
     formerly: { name: 'boot.deadline', variable: 'MUSTER_BOOT_DEADLINE' },

@@ -40,7 +40,7 @@ export interface Settings extends TSchema {
   readonly properties: Readonly<Record<string, Setting | Settings>>;
 }
 
-/** Declares a setting beside its service; flag, variable, checks and README.md row are made from it. Without a default it may be undefined. */
+/** Declares a setting beside its service; flag, variable, checks and a row of docs/reference/settings.md are made from it. Without a default it may be undefined. */
 export function setting<S extends TSchema & Expected>(
   schema: S,
   description: string,

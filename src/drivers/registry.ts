@@ -18,17 +18,17 @@ const settingsOfKinds = Object.assign({}, ...kinds.map((kind): TProperties => ki
 
 /** Section `hardware`: what concerns several drivers, and what each has of its own. */
 export const hardwareSettings = Type.Object({
-  powerTimeout: setting(Count, 'seconds that a power command may take to reach its state', {
+  powerTimeout: setting(Count, 'seconds that a machine may take to reach the state of a power command', {
     default: 60,
     variable: 'MUSTER_POWER_TIMEOUT',
     formerly: { name: 'hardware.powerDeadline', variable: 'MUSTER_POWER_DEADLINE' },
   }),
   ...settingsOfKinds,
-  networks: setting(Networks, 'networks that BMCs are in; muster sends no account anywhere else', {
-    defaultText: 'anywhere, and the log warns of it at the start',
+  networks: setting(Networks, 'networks of the BMCs; muster sends BMC accounts to no other address', {
+    defaultText: 'any address; muster logs a warning at the start',
   }),
-  ca: setting(Path, 'certificate authority, in PEM, that signs Redfish certificates', {
-    defaultText: 'trust on first use',
+  ca: setting(Path, 'PEM file with the certificate authority that signs Redfish certificates', {
+    defaultText: 'none: muster trusts the first certificate it sees',
   }),
 });
 

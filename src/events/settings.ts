@@ -6,19 +6,15 @@ export const metricSettings = Type.Object({
 });
 
 export const hookSettings = Type.Object({
-  directory: setting(Path, 'directory of the programs that table `hooks` may name', {
-    defaultText: 'none: it may name none',
+  directory: setting(Path, 'directory of programs that the table `hooks` can name', {
+    defaultText: 'none: hooks cannot run programs',
   }),
-  networks: setting(Networks, 'networks that events may be pushed to', {
-    defaultText: 'any that are not on this machine or its link',
+  networks: setting(Networks, 'networks that hooks may send events to', {
+    defaultText: 'all except this machine and link-local addresses',
   }),
-  ca: setting(
-    Path,
-    'PEM file of a certificate authority that signs the certificates of receivers, besides the known ones',
-    {
-      defaultText: 'none',
-    },
-  ),
-  seconds: setting(Count, 'seconds that a receiver or program may take for one push', { default: 10 }),
+  ca: setting(Path, 'PEM file with one more certificate authority to trust for receivers of hooks', {
+    defaultText: 'none',
+  }),
+  seconds: setting(Count, 'seconds that a receiver or program may take for one delivery', { default: 10 }),
 });
 export type HookSettings = ValuesOf<typeof hookSettings>;

@@ -12,29 +12,33 @@ const Registries = kind(
 
 /** Part of the section of images. */
 const containerSettings = {
-  registries: setting(Registries, 'registries that container images are pulled from; these may be on this machine', {
-    defaultText: 'any that are not on this machine or its link',
-  }),
-  insecureRegistries: setting(Registries, 'registries that are asked without TLS', { defaultText: 'none' }),
-  registryCa: setting(
-    Path,
-    'PEM file of a certificate authority that signs certificates of registries, besides the known ones',
+  registries: setting(
+    Registries,
+    'registries that container images may be pulled from; a registry on this machine must be in this list',
     {
-      defaultText: 'none',
+      defaultText: 'all except this machine and link-local addresses',
     },
   ),
-  blobs: setting(Path, 'where layers from registries are kept', { defaultText: '`DIR/blobs`' }),
-  largestContainer: setting(Count, 'bytes that the files of a container image may have', {
+  insecureRegistries: setting(Registries, 'registries to use without TLS', { defaultText: 'none' }),
+  registryCa: setting(Path, 'PEM file with one more certificate authority to trust for registries', {
+    defaultText: 'none',
+  }),
+  blobs: setting(Path, 'directory that keeps layers from registries', { defaultText: '`DIR/blobs`' }),
+  largestContainer: setting(Count, 'largest size of a container image, in bytes', {
     default: 64 * 2 ** 30,
     defaultText: '64 GiB',
   }),
 };
 
 export const imageSettings = Type.Object({
-  directories: setting(Paths, 'directories besides `site.installdir` that images may lie in and be made from', {
-    defaultText: 'none',
-  }),
-  keptPacks: setting(Count, 'packs of an image that are kept, the one in use among them', { default: 3 }),
+  directories: setting(
+    Paths,
+    'more directories, besides the site attribute `installdir`, for images and their sources',
+    {
+      defaultText: 'none',
+    },
+  ),
+  keptPacks: setting(Count, 'packed versions to keep of each image, including the one in use', { default: 3 }),
   ...containerSettings,
 });
 export type ImageSettings = ValuesOf<typeof imageSettings>;

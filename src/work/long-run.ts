@@ -10,10 +10,14 @@ import { checkReserve, removeStaging } from './stagings.ts';
 
 export const longWorkSettings = Type.Object({
   seconds: setting(Count, 'seconds that long work, such as building an image, may take', { default: 14_400 }),
-  atOnce: setting(Count, 'long work that is done at once; more waits, and one user has at most all but one of them', {
-    default: 4,
-  }),
-  reserve: setting(Count, 'bytes that long work leaves free on the file systems it writes to', {
+  atOnce: setting(
+    Count,
+    'long commands to run at the same time; one user gets all but one of these places, and more commands wait',
+    {
+      default: 4,
+    },
+  ),
+  reserve: setting(Count, 'bytes that long work leaves free on every file system it writes to', {
     default: 1_073_741_824,
     defaultText: '1 GiB',
   }),

@@ -4,9 +4,15 @@ import { errorLine, refusalLines } from '../lines.ts';
 import { nodeCommand, notOffered, refuseForEach } from '../nodes/node-command.ts';
 import { namesIn } from '../nodes/work.ts';
 
-export const getmacs = notOffered('Usage: getmacs NODERANGE');
-export const rnetboot = notOffered('Usage: rnetboot NODERANGE');
-export const rshutdown = notOffered('Usage: rshutdown NODERANGE');
+export const getmacs = notOffered(
+  'Usage: getmacs NODERANGE',
+  'nodediscoverstart lets machines that boot from the network report their MAC addresses; chdef NODE mac=ADDRESS sets one.',
+);
+export const rnetboot = notOffered(
+  'Usage: rnetboot NODERANGE',
+  'rinstall boots nodes from the network; rsetboot NODERANGE net and rpower NODERANGE boot do it in two steps.',
+);
+export const rshutdown = notOffered('Usage: rshutdown NODERANGE', 'rpower NODERANGE softoff shuts machines down.');
 
 export const rflash = nodeCommand({
   usage: 'Usage: rflash NODERANGE FILE\n\nmuster does not write firmware.',
@@ -46,19 +52,25 @@ const absent = (name: string, instead: string): CliCommand =>
     },
   });
 
-const oneZone = 'All nodes are one zone here: there is one SSH key, which muster sshkey shows.';
-const noConsoles = 'There are no consoles here yet.';
+const oneZone = 'There are no zones: muster has one SSH key for all nodes, which muster sshkey shows.';
+const noConsoles = 'muster has no consoles yet.';
 
 export const chzone = absent('chzone', oneZone);
 export const mkzone = absent('mkzone', oneZone);
 export const rmzone = absent('rmzone', oneZone);
 export const makeconservercf = absent('makeconservercf', noConsoles);
 export const makegocons = absent('makegocons', noConsoles);
-export const makentp = absent('makentp', 'There is no time server here; the postscript setupntp sets up the clients.');
-export const monls = absent('monls', 'There are no monitoring plug-ins here; nodestat shows what nodes look like.');
+export const makentp = absent(
+  'makentp',
+  'muster sets up no time server; the postscript setupntp sets up the nodes as clients of one.',
+);
+export const monls = absent(
+  'monls',
+  'There are no monitoring plug-ins; nodestat shows which nodes and services answer.',
+);
 export const nodeimport = absent(
   'nodeimport',
-  'There are no hardware profiles here; mkdef -z makes nodes of a stanza file.',
+  'There are no hardware profiles; mkdef -z makes nodes from a stanza file.',
 );
 export const nodediscoverdef = absent(
   'nodediscoverdef',
@@ -66,11 +78,8 @@ export const nodediscoverdef = absent(
 );
 export const regnotif = absent(
   'regnotif',
-  'Scripts are not called when tables change; watch the events of the server with muster events.',
+  'Use a hook: a row of the table hooks sends events to a URL or a program. muster events shows them.',
 );
 export const winstall = absent('winstall', 'rinstall boots nodes with an image.');
-export const switchdiscover = absent('switchdiscover', 'Switches are not looked for here.');
-export const swapnodes = absent(
-  'swapnodes',
-  'Nodes do not change places; chdef gives each the attributes of the other.',
-);
+export const switchdiscover = absent('switchdiscover', 'muster does not search for switches; define them with mkdef.');
+export const swapnodes = absent('swapnodes', 'chdef gives each node the attributes of the other.');

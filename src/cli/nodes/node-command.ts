@@ -83,9 +83,9 @@ export async function refuseByKind(call: NodeCall, sentence: (mgt: string) => st
 }
 
 /** A command of xCAT's that no kind of hardware here has: it says so for each node, as it does there for hardware without it. */
-export const notOffered = (usage: string): CliCommand =>
+export const notOffered = (usage: string, instead: string): CliCommand =>
   nodeCommand({
-    usage: `${usage}\n\nmuster has no hardware that can do this.`,
+    usage: `${usage}\n\nNo driver of muster can do this. ${instead}`,
     words: Number.POSITIVE_INFINITY,
     run: (call) => refuseForEach(call, () => ({ error: noDriver })),
   });

@@ -176,10 +176,10 @@ export const ipmi = driverKind({
   settings: {
     ipmiTimeout: setting(
       Count,
-      'seconds without an answer after which a command on a BMC fails, over IPMI; up to twice as long while all BMCs or muster itself are slow',
+      'seconds to wait for an answer of a BMC over IPMI before its command fails; up to twice as long while all BMCs or muster itself are slow',
       { default: 5, variable: 'MUSTER_IPMI_TIMEOUT' },
     ),
-    ipmiSuites: setting(CipherSuites, 'IPMI cipher suites that may be used, in this order', {
+    ipmiSuites: setting(CipherSuites, 'IPMI cipher suites to use, in order of preference', {
       default: [17, 3],
       variable: 'MUSTER_IPMI_SUITES',
     }),

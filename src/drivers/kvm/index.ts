@@ -60,18 +60,18 @@ class KvmCapabilities implements Offered<typeof offers> {
 }
 
 const settings = {
-  libvirtSocket: setting(Path, 'the socket of libvirt on hypervisors, here and elsewhere', {
+  libvirtSocket: setting(Path, 'path of the libvirt socket on every hypervisor', {
     default: defaultSocket,
     variable: 'MUSTER_LIBVIRT_SOCKET',
   }),
   libvirtCertificates: setting(
     Path,
-    'directory with `cacert.pem`, `clientcert.pem` and `clientkey.pem`: muster reaches other hypervisors by TLS, port 16514',
-    { defaultText: 'none: muster reaches them through SSH', variable: 'MUSTER_LIBVIRT_CERTIFICATES' },
+    'directory with `cacert.pem`, `clientcert.pem` and `clientkey.pem`, to reach other hypervisors by TLS on port 16514',
+    { defaultText: 'none: muster uses SSH', variable: 'MUSTER_LIBVIRT_CERTIFICATES' },
   ),
   accelerator: setting(
     oneOf('kvm', 'qemu'),
-    'what runs virtual machines: the processor itself, or an emulation of it',
+    'how virtual machines run: on the processor (`kvm`), or emulated (`qemu`)',
     { default: 'kvm', variable: 'MUSTER_ACCELERATOR' },
   ),
 };

@@ -24,20 +24,24 @@ const ScriptUrl = kind(
 export const dhcpSettings = Type.Object({
   daemon: setting(
     oneOf('auto', 'systemd', 'process', 'none'),
-    'who runs Kea; `process` is muster itself, `none` somebody else',
+    'what starts and stops Kea: systemd, muster itself (`process`), or neither (`none`)',
     { default: 'auto' },
   ),
-  directory: setting(Path, 'for configuration, control sockets and leases of Kea', {
-    defaultText: 'where the package has them, or `DIR/dhcp`',
+  directory: setting(Path, 'directory for the configuration, control sockets and leases of Kea', {
+    defaultText: "the package's directories, or `DIR/dhcp`",
   }),
-  hostsDatabase: setting(PostgresUrl, "`postgresql://...` of Kea's own tables, where it reads reservations", {
+  hostsDatabase: setting(PostgresUrl, "`postgresql://...` URL of Kea's host tables, to keep reservations there", {
     secret: true,
-    defaultText: "none: they stand in Kea's configuration",
+    defaultText: "none: reservations are in Kea's configuration",
   }),
-  bootScript: setting(ScriptUrl, 'script that iPXE loads; SERVER becomes the address of the server', {
-    secret: true,
-    default: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
-  }),
+  bootScript: setting(
+    ScriptUrl,
+    'URL of the script that iPXE loads; muster replaces SERVER by the address of the server',
+    {
+      secret: true,
+      default: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
+    },
+  ),
 });
 export type DhcpSettings = ValuesOf<typeof dhcpSettings>;
 

@@ -14,18 +14,24 @@ const UserName = kind('the name of a user of this machine', Type.String({ patter
 export const dnsSettings = Type.Object({
   daemon: setting(
     oneOf('auto', 'systemd', 'process', 'none'),
-    'who runs named; `process` is muster itself, `none` means that there is none on this machine',
+    'what starts and stops named: systemd, muster itself (`process`), or neither, because there is none on this machine (`none`)',
     { default: 'auto' },
   ),
-  directory: setting(Path, 'where its zones and its key are kept', {
-    defaultText: 'where the package lets named write, or `DIR/dns`',
+  directory: setting(Path, 'directory for the zones and the key of named', {
+    defaultText: "the package's directory for zones, or `DIR/dns`",
   }),
-  configuration: setting(Path, 'file that named reads first', { defaultText: "the package's, or in the directory" }),
-  user: setting(UserName, 'user that named runs as; where muster starts it, this needs a directory outside `DIR`', {
-    defaultText: "the package's, or muster's own",
+  configuration: setting(Path, 'main configuration file of named', {
+    defaultText: "the package's, or one in `dns.directory`",
   }),
-  listen: setting(ListenAddresses, 'where named listens', {
-    defaultText: 'port 53 on all addresses, or on those of `site.dnsinterfaces`',
+  user: setting(
+    UserName,
+    'user that named runs as; if muster starts named, `dns.directory` must then be outside `DIR`',
+    {
+      defaultText: "the package's, or the user that muster runs as",
+    },
+  ),
+  listen: setting(ListenAddresses, 'addresses and ports where named listens', {
+    defaultText: 'port 53 on all addresses, or on those of the site attribute `dnsinterfaces`',
   }),
 });
 export type DnsSettings = ValuesOf<typeof dnsSettings>;

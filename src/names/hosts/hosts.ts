@@ -17,11 +17,11 @@ import { mergeHosts, removeHosts, removeWritten } from './merge.ts';
 import { checkHolders, isOwnLine, type NameOrder } from './own-lines.ts';
 
 export const nameSettings = Type.Object({
-  hostsFile: setting(Path, 'hosts file that is read and written', {
+  hostsFile: setting(Path, 'hosts file to read and write', {
     default: '/etc/hosts',
     variable: 'MUSTER_HOSTS_FILE',
   }),
-  lookup: setting(Switch, 'whether names of nodes without an address are looked up outside the hosts file', {
+  lookup: setting(Switch, 'whether to resolve the names of nodes without an address outside the hosts file too', {
     default: true,
     variable: 'MUSTER_NAME_LOOKUP',
   }),

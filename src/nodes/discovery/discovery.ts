@@ -25,10 +25,12 @@ const AddressRanges = settingKind(
 );
 
 export const discoverySettings = Type.Object({
-  interfaces: setting(Names, 'interfaces or addresses that devices are searched on', {
-    defaultText: 'all but loopback',
+  interfaces: setting(Names, 'interfaces or addresses to search for devices on', {
+    defaultText: 'all except loopback',
   }),
-  addresses: setting(AddressRanges, `SLP agents that are asked one by one, at most ${most}`, { defaultText: 'none' }),
+  addresses: setting(AddressRanges, `addresses of SLP agents to ask one by one, at most ${most}`, {
+    defaultText: 'none',
+  }),
   seconds: setting(Count, 'seconds a search may take', { default: 5 }),
 });
 type DiscoverySettings = ValuesOf<typeof discoverySettings>;

@@ -21,30 +21,36 @@ import { RemoteNodes } from './remote-nodes.ts';
 import { type RemoteTarget, remoteTargets } from './targets.ts';
 
 export const remoteSettings = Type.Object({
-  transport: setting(oneOf('ssh2', 'process'), 'SSH in this process, or by the ssh command (`process`)', {
-    default: 'ssh2',
-  }),
-  sshConfig: setting(Path, 'configuration file of the ssh command', { defaultText: 'none' }),
-  port: setting(Count, 'port of SSH on nodes', { default: 22 }),
+  transport: setting(
+    oneOf('ssh2', 'process'),
+    'how muster uses SSH: its own client, or the `ssh` command (`process`)',
+    {
+      default: 'ssh2',
+    },
+  ),
+  sshConfig: setting(Path, 'configuration file for the `ssh` command', { defaultText: 'none' }),
+  port: setting(Count, 'SSH port on nodes', { default: 22 }),
   hostKeys: setting(
     oneOf('first-use', 'strict'),
-    'whether a host key that is not known is accepted and kept, or refused (`strict`)',
+    'unknown SSH host keys: accept and remember them, or refuse them (`strict`)',
     {
       default: 'first-use',
     },
   ),
-  fanOut: setting(Count, 'nodes that one command works on at once', { default: 256 }),
-  connectSeconds: setting(Count, 'seconds within which a command must have started, connecting included', {
+  fanOut: setting(Count, 'nodes that one command works on at the same time', { default: 256 }),
+  connectSeconds: setting(Count, 'seconds to connect to a node and start a command there', {
     default: 10,
   }),
   commandSeconds: setting(Count, 'seconds a command may run on a node', { default: 600 }),
   keepSeconds: setting(Count, 'seconds an unused connection is kept', { default: 30 }),
-  outputLimit: setting(Count, "bytes of a node's output that are kept", { default: 1_048_576, defaultText: '1 MiB' }),
-  sources: setting(Paths, 'directories that files may be sent from', { defaultText: '`DIR/files`, `/install`' }),
-  networks: setting(Networks, 'networks that nodes are in', {
-    defaultText: 'anywhere; the log warns of that at the start',
+  outputLimit: setting(Count, "bytes to keep of each node's output", { default: 1_048_576, defaultText: '1 MiB' }),
+  sources: setting(Paths, 'directories from which files may be sent to nodes', {
+    defaultText: '`DIR/files`, `/install`',
   }),
-  postscripts: setting(Path, 'directory of the scripts that nodes run', { defaultText: '`DIR/postscripts`' }),
+  networks: setting(Networks, 'networks of the nodes; muster connects to nodes at no other address', {
+    defaultText: 'any address; muster logs a warning at the start',
+  }),
+  postscripts: setting(Path, 'directory of the postscripts that nodes run', { defaultText: '`DIR/postscripts`' }),
 });
 export type RemoteSettings = ValuesOf<typeof remoteSettings>;
 

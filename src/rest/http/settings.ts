@@ -5,11 +5,11 @@ import { Count, ListenAddresses, Networks, oneOf, Path, setting, Switch, type Va
 import { isLoopback } from './connections.ts';
 
 export const limitSettings = Type.Object({
-  maxConnectionsPerAddress: setting(Count, 'connections that one address may have open', {
+  maxConnectionsPerAddress: setting(Count, 'open connections allowed from one address', {
     default: 1_024,
     variable: 'MUSTER_MAX_CONNECTIONS_PER_ADDRESS',
   }),
-  maxConcurrentPerUser: setting(Count, 'requests of one user that may run at once', {
+  maxConcurrentPerUser: setting(Count, 'requests that one user may have running at the same time', {
     default: 1_024,
     variable: 'MUSTER_MAX_CONCURRENT_PER_USER',
   }),
@@ -23,7 +23,7 @@ export type LimitSettings = ValuesOf<typeof limitSettings>;
 export const xcatwsSettings = Type.Object({
   errors: setting(
     oneOf('specification', 'reference'),
-    'error bodies at `/xcatws`: as everywhere, or with the texts, strings and codes of xCAT, for scripts that look for them',
+    "error bodies at `/xcatws`: as everywhere else, or with xCAT's texts and codes, for scripts that look for them",
     { default: 'specification' },
   ),
 });
@@ -34,12 +34,12 @@ export const httpSettings = Type.Decode(
   Type.Object({
     listen: setting(
       ListenAddresses,
-      'where to listen without TLS too: on loopback, or where nobody but `http.proxies` is let in',
+      'addresses and ports to listen on without TLS: loopback addresses, or others that only `http.proxies` can use',
       { defaultText: 'off' },
     ),
     proxies: setting(
       Networks,
-      'proxies before muster: whom they name last in `X-Forwarded-For` counts as the client; nobody else is believed',
+      'networks of reverse proxies: from these, the last address in `X-Forwarded-For` is taken as the client; the header is ignored from any other address',
       { defaultText: 'none' },
     ),
   }),
@@ -58,13 +58,13 @@ export type HttpSettings = ValuesOf<typeof httpSettings>;
 
 /** The socket of this machine, by which root needs no login. */
 export const socketSettings = Type.Object({
-  enabled: setting(Switch, 'whether there is a socket for users of this machine; `root` needs no login there', {
+  enabled: setting(Switch, 'whether to offer a UNIX socket for users of this machine, where `root` needs no login', {
     default: true,
   }),
-  path: setting(Path, 'where it is', { defaultText: '`DIR/muster.sock`' }),
+  path: setting(Path, 'path of that socket', { defaultText: '`DIR/muster.sock`' }),
   accounts: setting(
     Switch,
-    'whether other users of this machine are the accounts of the same names there, without login',
+    'whether other users of this machine can use the socket without a login, as the accounts with their names',
     {
       default: false,
     },
@@ -74,8 +74,8 @@ export const socketSettings = Type.Object({
 /** The user's own certificate; undefined: muster makes one below the data directory. */
 export const tlsSettings = Type.Decode(
   Type.Object({
-    certificate: setting(Path, 'certificate of your own', { defaultText: 'made below `DIR/tls`' }),
-    key: setting(Path, 'its private key', { defaultText: 'made below `DIR/tls`' }),
+    certificate: setting(Path, 'your own TLS certificate', { defaultText: 'generated in `DIR/tls`' }),
+    key: setting(Path, 'private key of that certificate', { defaultText: 'generated in `DIR/tls`' }),
   }),
   ({ certificate, key }) => {
     if (certificate !== undefined && key !== undefined) return { certificate, key };
