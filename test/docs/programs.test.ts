@@ -1,0 +1,26 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { it } from 'vitest';
+import { rootPassword } from '../harness/server.ts';
+import { runPage } from './run-page.ts';
+
+const bmcs = ['10.1.0.1', '10.1.0.2', '10.1.0.3', '10.1.0.4'];
+
+it('docs/programs.md shows commands that work', () =>
+  runPage('docs/programs.md', {
+    addresses: bmcs.map((address) => `${address}/32`),
+    settings: { MUSTER_SOCKET_PATH: '/run/muster.sock', MUSTER_SOCKET_ACCOUNTS: 'true' },
+    async prepare({ directory, inside, start }) {
+      inside.run('ln', '-sfn', join(directory, 'muster'), '/var/lib/muster');
+      const lab = start('bmcs', process.execPath, join(import.meta.dirname, 'fixtures/light-bmcs.ts'), ...bmcs);
+      while (!lab.log().includes('ready')) {
+        if (lab.process.exitCode !== null) throw new Error(`The BMCs did not start:\n${lab.log()}`);
+        await pause(50);
+      }
+    },
+    ready({ server }) {
+      // As the first start writes it where nobody gives a password.
+      writeFileSync(join(server.data, 'initial-password'), `${rootPassword}\n`);
+    },
+  }));
