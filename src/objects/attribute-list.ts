@@ -47,8 +47,8 @@ const tableMeanings: Readonly<Record<string, TableMeaning>> = meanings;
 /** Of columns that many tables have. */
 const everywhere: Readonly<Record<string, string>> = {
   node: 'node or group the row is about',
-  comments: 'whatever people note',
-  disable: '1 or yes: the row does not count',
+  comments: 'your notes',
+  disable: '1 or yes: muster ignores the row',
 };
 
 /** Forms that values are checked for. */

@@ -24,8 +24,8 @@ export const changes = musterCommand({
        muster changes show ID
        muster changes diff FROM [TO] [NODERANGE] [--table NAMES]
 
-What was changed in the database, by whom and by which command, the newest first; one change with all its rows; or what differs
-between two moments. Moments are times (2026-11-15T09:05:00Z; without a zone, such as 2026-11-15 or 2026-11-15T09:05, they are of
+Shows changes of the database with their user and command, the newest first; one change with all its rows; or what differs between
+two moments. Moments are times (2026-11-15T09:05:00Z; without a zone, such as 2026-11-15 or 2026-11-15T09:05, they are of
 the zone you are in) or numbers of changes. Secrets are shown as ********.`,
   options: {
     table: valued('NAMES', 'only changes of these tables'),

@@ -82,7 +82,7 @@ export const xdcp = xcatCommand({
     'Q|silent': refused('redirect the output.'),
     'v|verify': refused('muster always says which nodes do not answer.'),
     'T|trace': refused('muster has no traces of copies.'),
-    's|stream': flag('print as it comes, as always here'),
+    's|stream': flag('print output as it arrives, as always here'),
     'r|node-rcp': refused(bySsh, 'value'),
     'o|node-options': refused(bySsh, 'value'),
     'i|rootimg': refused('files of an image are its synclist; packimage puts them there.', 'value'),
