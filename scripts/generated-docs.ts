@@ -179,7 +179,7 @@ const absent = names.filter((name) => !commands[name]!.isMuster && isAbsent(comm
 async function helpTexts(wanted: readonly string[]): Promise<string> {
   const pieces = wanted.map(async (name) => {
     const { usage } = await commands[name]!.load();
-    return `### ${name}\n\n${commands[name]!.summary}.\n\n\`\`\`text\n${usage.trimEnd()}\n\`\`\`\n`;
+    return `### ${name}\n\n${commands[name]!.summary}.\n\n\`\`\`\n${usage.trimEnd()}\n\`\`\`\n`;
   });
   return (await Promise.all(pieces)).join('\n');
 }

@@ -10,9 +10,16 @@ const bmcs = ['10.1.0.1', '10.1.0.2', '10.1.0.3', '10.1.0.4'];
 it('docs/programs.md shows commands that work', () =>
   runPage('docs/programs.md', {
     addresses: bmcs.map((address) => `${address}/32`),
-    settings: { MUSTER_SOCKET_PATH: '/run/muster.sock', MUSTER_SOCKET_ACCOUNTS: 'true' },
+    settings: {
+      MUSTER_SOCKET_PATH: '/run/muster/muster.sock',
+      MUSTER_SOCKET_ACCOUNTS: 'true',
+      // Nobody answers at the BMC of n5.
+      MUSTER_IPMI_TIMEOUT: '3',
+    },
     async prepare({ directory, inside, start }) {
-      inside.run('ln', '-sfn', join(directory, 'muster'), '/var/lib/muster');
+      inside.run('mkdir', '/run/muster');
+      inside.run('rm', '-rf', '/var/lib/muster');
+      inside.run('ln', '-s', join(directory, 'muster'), '/var/lib/muster');
       const lab = start('bmcs', process.execPath, join(import.meta.dirname, 'fixtures/light-bmcs.ts'), ...bmcs);
       while (!lab.log().includes('ready')) {
         if (lab.process.exitCode !== null) throw new Error(`The BMCs did not start:\n${lab.log()}`);

@@ -59,8 +59,8 @@ export async function makeWorld({ settings = {}, addresses = [], prepare, ready 
     return child;
   };
   if (addresses.length > 0) {
-    inside.run('ip', 'link', 'add', 'cluster0', 'type', 'dummy');
-    inside.run('ip', 'link', 'set', 'cluster0', 'up');
+    inside.run('ip', 'link', 'add', 'cluster0', 'type', 'veth', 'peer', 'name', 'cable0');
+    for (const link of ['cluster0', 'cable0']) inside.run('ip', 'link', 'set', link, 'up');
     for (const address of addresses) inside.run('ip', 'address', 'add', address, 'dev', 'cluster0');
   }
   await prepare?.({ inside, directory, start });

@@ -5,7 +5,8 @@ import { runPage } from './run-page.ts';
 
 /** What dumpxCATdb has written on the old server: a mask and a table that muster knows otherwise are among it. */
 const dump = {
-  nodelist: '#node,groups,status,statustime,appstatus,appstatustime,primarysn,hidden,updatestatus,updatestatustime,zonename,comments,disable\n"m1","all,compute",,,,,,,,,,,\n',
+  nodelist:
+    '#node,groups,status,statustime,appstatus,appstatustime,primarysn,hidden,updatestatus,updatestatustime,zonename,comments,disable\n"m1","all,compute",,,,,,,,,,,\n',
   nodehm: '#node,power,mgt\n"m1",,"ipmi"\n',
   networks: '#netname,net,mask\n"v6","fd00:1::","64"\n',
   passwd: '#key,username,password,cryptmethod\n"xcat","root","$6$abcdefgh$7qQGqT6dL4Q1b5uOq0WzX1","sha512"\n',
