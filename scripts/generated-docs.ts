@@ -225,7 +225,7 @@ export function gatheredLimits(pages: readonly (readonly [page: string, text: st
     .join('\n');
 }
 
-function limits(): string {
+function allLimits(): string {
   const found = readdirSync(docs).filter((file) => file.endsWith('.md') && file !== 'limits.md');
   const rank = (file: string): number => (order.indexOf(file.slice(0, -3)) + order.length + 1) % (order.length + 1);
   const pages = found.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
@@ -242,7 +242,7 @@ const parts: readonly Part[] = [
   { page: 'reference/commands.md', name: 'commands of xCAT', text: () => helpTexts(ofXcat) },
   { page: 'xcat.md', name: 'commands', text: () => linked(ofXcat, 'reference/commands.md') },
   { page: 'xcat.md', name: 'commands that are not there', text: absentCommands },
-  { page: 'limits.md', name: 'limits', text: limits },
+  { page: 'limits.md', name: 'limits', text: allLimits },
 ];
 
 const begin = (name: string): string => `<!-- begin ${name}: npm run format writes this -->\n`;
