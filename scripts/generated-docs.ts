@@ -89,7 +89,10 @@ const sectionOf = ({ name }: Entry): string => (name.includes('.') ? name.slice(
 export function settingsBySection(settings: Settings): string {
   const groups = Object.groupBy(entriesOf(settings), sectionOf);
   return Object.entries(groups)
-    .map(([name, entries]) => `### ${name}\n\n${sections[name] ?? ''}\n\n${settingsTable(entries!)}`)
+    .map(([name, entries]) => {
+      const title = name === 'general' ? name : code(name);
+      return `### ${title}\n\n${sections[name] ?? ''}\n\n${settingsTable(entries!)}`;
+    })
     .join('\n');
 }
 
@@ -179,7 +182,7 @@ const absent = names.filter((name) => !commands[name]!.isMuster && isAbsent(comm
 async function helpTexts(wanted: readonly string[]): Promise<string> {
   const pieces = wanted.map(async (name) => {
     const { usage } = await commands[name]!.load();
-    return `### ${name}\n\n${commands[name]!.summary}.\n\n\`\`\`\n${usage.trimEnd()}\n\`\`\`\n`;
+    return `### ${code(name)}\n\n${commands[name]!.summary}.\n\n\`\`\`help\n${usage.trimEnd()}\n\`\`\`\n`;
   });
   return (await Promise.all(pieces)).join('\n');
 }
@@ -188,8 +191,14 @@ async function helpTexts(wanted: readonly string[]): Promise<string> {
 async function insteadOf(name: string): Promise<string> {
   const paragraphs = (await commands[name]!.load()).usage.split('\n\n');
   const text = paragraphs.find((paragraph) => !paragraph.startsWith('Usage:')) ?? '';
-  return plain(text.trim().replace(`${name} does nothing here. `, ''));
+  return plain(text.trim().replace(`${name} does nothing here. `, '')).replaceAll(calls, code);
 }
+
+/** Calls of commands in a sentence, such as `rpower NODERANGE softoff`; and attributes of the site. */
+const calls = new RegExp(
+  String.raw`\b(?:muster (?:sshkey|events)|setupntp|site\.\w+|(?:${ofXcat.join('|')})(?: (?:-\w|[A-Z]{4,}|\w+=[A-Z]+|net|boot|softoff))*)(?=[ ,;.]|$)`,
+  'g',
+);
 
 /** Commands that share a sentence share a row. */
 async function absentCommands(): Promise<string> {
@@ -205,7 +214,7 @@ async function absentCommands(): Promise<string> {
 const linked = (wanted: readonly string[], page: string): string =>
   table(
     ['command', 'what it does'],
-    wanted.map((name) => [`[${name}](${page}#${name.toLowerCase()})`, commands[name]!.summary]),
+    wanted.map((name) => [`[${code(name)}](${page}#${name.toLowerCase()})`, commands[name]!.summary]),
   );
 
 /** The pages in the order of the manual; those that are new come last. */

@@ -36,7 +36,7 @@ it('groups settings by their first word', () => {
   const headings = settingsBySection(tree)
     .split('\n')
     .filter((line) => line.startsWith('###'));
-  expect(headings).toEqual(['### general', '### boot']);
+  expect(headings).toEqual(['### general', '### `boot`']);
 });
 
 it('docs/reference/commands.md has the commands of the server', () => {
