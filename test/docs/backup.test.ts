@@ -1,0 +1,11 @@
+import { it } from 'vitest';
+import { installed } from './fixtures/installed.ts';
+import { runPage } from './run-page.ts';
+
+it('docs/backup.md shows commands that work', () =>
+  runPage('docs/backup.md', {
+    prepare(world) {
+      installed(world);
+      world.inside.run('touch', '/etc/muster/muster.toml');
+    },
+  }));
