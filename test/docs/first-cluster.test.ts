@@ -10,7 +10,19 @@ const lab = join(import.meta.dirname, '../../scripts/lab.ts');
 /** The lab as the page starts it, but for the server, which the world has. */
 async function startLab({ server, start, environment }: World): Promise<void> {
   const ca = join(server.data, 'tls/ca.pem');
-  const child = start('lab', process.execPath, lab, '--bmcs', '8', '--url', environment['H']!, '--token', server.token, '--ca', ca);
+  const child = start(
+    'lab',
+    process.execPath,
+    lab,
+    '--bmcs',
+    '8',
+    '--url',
+    environment['H']!,
+    '--token',
+    server.token,
+    '--ca',
+    ca,
+  );
   while (!child.log().includes('The lab is ready.')) {
     if (child.process.exitCode !== null) throw new Error(`The lab has ended:\n${child.log()}`);
     await pause(50);
@@ -23,7 +35,10 @@ async function startSshd({ inside, directory, start }: Pick<World, 'inside' | 'd
   inside.run('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', key);
   inside.run('mkdir', '-p', '/run/sshd');
   const configuration = join(directory, 'sshd.conf');
-  writeFileSync(configuration, ['ListenAddress 127.0.0.1:22', `HostKey ${key}`, 'UsePAM yes', 'PidFile none', ''].join('\n'));
+  writeFileSync(
+    configuration,
+    ['ListenAddress 127.0.0.1:22', `HostKey ${key}`, 'UsePAM yes', 'PidFile none', ''].join('\n'),
+  );
   const child = start('sshd', '/usr/sbin/sshd', '-D', '-e', '-f', configuration);
   while (!child.log().includes('Server listening')) {
     if (child.process.exitCode !== null) throw new Error(`sshd has ended:\n${child.log()}`);
@@ -32,4 +47,4 @@ async function startSshd({ inside, directory, start }: Pick<World, 'inside' | 'd
 }
 
 it('docs/first-cluster.md shows commands that work', () =>
-  runPage('docs/first-cluster.md', { prepare: startSshd, ready: startLab }));
+  runPage('docs/first-cluster.md', { settings: { MUSTER_IPMI_TIMEOUT: '3' }, prepare: startSshd, ready: startLab }));
