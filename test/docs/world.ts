@@ -22,13 +22,17 @@ export interface World {
   stop(): Promise<void>;
 }
 
+/** A world before its server has started. */
+export type BareWorld = Pick<World, 'inside' | 'directory' | 'start'>;
+type Ending = () => Promise<void>;
+
 export interface WorldOptions {
   /** Settings of the server, as variables; what is inside may be reached at any address. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Addresses that this world's machine has besides loopback, such as 10.1.0.1/16. */
   readonly addresses?: readonly string[];
-  /** What is done inside before the server starts. */
-  readonly prepare?: (world: Pick<World, 'inside' | 'directory' | 'start'>) => Promise<void> | void;
+  /** What is done inside before the server starts; what it returns ends what it began, once the server has ended. */
+  readonly prepare?: (world: BareWorld) => Promise<Ending | void> | Ending | void;
   /** What is done before the first command of the page. */
   readonly ready?: (world: World) => Promise<void> | void;
 }
@@ -63,7 +67,7 @@ export async function makeWorld({ settings = {}, addresses = [], prepare, ready 
     for (const link of ['cluster0', 'cable0']) inside.run('ip', 'link', 'set', link, 'up');
     for (const address of addresses) inside.run('ip', 'address', 'add', address, 'dev', 'cluster0');
   }
-  await prepare?.({ inside, directory, start });
+  const end = await prepare?.({ inside, directory, start });
   const data = join(directory, 'muster');
   mkdirSync(data);
   const server = await startServer({
@@ -95,6 +99,7 @@ export async function makeWorld({ settings = {}, addresses = [], prepare, ready 
     },
     async stop() {
       await server.stop();
+      await end?.();
       for (const child of children.toReversed()) await child.stop();
       network.remove();
       rmSync(directory, { recursive: true, force: true });

@@ -49,6 +49,8 @@ export interface LibvirtOptions {
   readonly hostUuid?: string;
   /** The network that it is in, where that is not one of its own. */
   readonly namespace?: Namespace;
+  /** What its directory is made in; absent: that for temporary files. */
+  readonly parent?: string;
 }
 
 const tlsConfiguration = ({ address, certificates }: NonNullable<LibvirtOptions['tls']>): string => `listen_tls = 1
@@ -95,7 +97,7 @@ while :; do libvirtd $2 --config /etc/libvirt/libvirtd.conf --pid-file /run/libv
 `;
 
 export async function startLibvirt(options: LibvirtOptions = {}): Promise<LibvirtLab> {
-  const directory = await mkdtemp(join(tmpdir(), 'muster-libvirt-'));
+  const directory = await mkdtemp(join(options.parent ?? tmpdir(), 'muster-libvirt-'));
   const file = (...names: string[]): string => join(directory, ...names);
   await Promise.all([...Object.keys(places), 'images'].map((name) => mkdir(file(name))));
   await Promise.all([
