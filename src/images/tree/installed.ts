@@ -36,7 +36,8 @@ async function ofRpm(task: Work, tree: string): Promise<InstalledPackage[]> {
     output: (line) => void lines.push(line),
   });
   return lines.flatMap((line) => {
-    const [name, version, arch] = line.split('\t');
+    // Where lines can be shown to people, as those of long work, a tab is a blank.
+    const [name, version, arch] = line.split(/[\t ]/);
     return name && version && arch && name !== 'gpg-pubkey' ? { name, version, arch } : [];
   });
 }
