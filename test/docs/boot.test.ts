@@ -9,7 +9,7 @@ import { runPage } from './run-page.ts';
 import type { World } from './world.ts';
 
 const checkout = join(import.meta.dirname, '../..');
-const stranger = '10.1.200.7';
+const stranger = '10.1.210.7';
 
 /** The images of a medium, of which the diskless one is packed, and the small RAM disk. */
 async function makeImages({ server, inside, directory }: World): Promise<void> {
@@ -32,7 +32,16 @@ async function startProcessors({ server, start, environment }: World): Promise<v
   const account = labAccounts.administrator;
   await server.ok('PUT', `/tables/passwd/rows/key=ipmi,username=${account.username}`, { password: account.password });
   const to = ['--url', environment['H']!, '--token', server.token, '--ca', `${server.data}/tls/ca.pem`];
-  const lab = start('lab', process.execPath, join(checkout, 'scripts/lab.ts'), '--bmcs', '4', '--prefix', '10.3', ...to);
+  const lab = start(
+    'lab',
+    process.execPath,
+    join(checkout, 'scripts/lab.ts'),
+    '--bmcs',
+    '4',
+    '--prefix',
+    '10.3',
+    ...to,
+  );
   while (!lab.log().includes('The lab is ready')) {
     if (lab.process.exitCode !== null) throw new Error(`The BMCs have ended:\n${lab.log()}`);
     await pause(50);
@@ -42,7 +51,7 @@ async function startProcessors({ server, start, environment }: World): Promise<v
 /** A machine that nobody knows has booted, and said who it is. */
 async function reportStranger({ server, inside }: World): Promise<void> {
   const site = (discovery: string) => server.ok('PUT', '/globalconf/attrs/discovery', { discovery });
-  await server.ok('POST', '/networks/hidden', { net: '10.1.200.0', mask: '255.255.255.0' });
+  await server.ok('POST', '/networks/hidden', { net: '10.1.210.0', mask: '255.255.255.0' });
   await site('yes');
   const mac = '52:54:00:00:02:07';
   const report = JSON.stringify({ macs: [{ name: 'eth0', mac }], boot: mac, serial: 'SN17', model: 'E-1' });
@@ -51,7 +60,7 @@ async function reportStranger({ server, inside }: World): Promise<void> {
   await server.ok('DELETE', '/networks/hidden');
 }
 
-it('docs/boot.md shows commands that work', { timeout: 120_000 }, () =>
+it('docs/boot.md shows commands that work', { timeout: 300_000 }, () =>
   runPage('docs/boot.md', {
     settings: {
       MUSTER_BOOT_LISTEN: '10.1.0.1:80',

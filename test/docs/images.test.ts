@@ -21,7 +21,7 @@ function fillInstall({ inside, directory }: BareWorld): void {
   execFileSync('tar', ['-cf', join(install, 'images/db.oci.tar'), '-C', layout, '.']);
 }
 
-it('docs/images.md shows commands that work', { timeout: 120_000 }, () =>
+it('docs/images.md shows commands that work', { timeout: 300_000 }, () =>
   runPage('docs/images.md', {
     settings: { MUSTER_IMAGES_REGISTRIES: registry, MUSTER_IMAGES_REGISTRY_CA: registryCa },
     addresses: ['10.1.0.1/16', '10.1.0.5/16'],
