@@ -7,14 +7,8 @@ import { exitOf } from '../harness/server.ts';
 import { refuseBound } from '../lab/bound.ts';
 import { ipmitool } from '../lab/tools.ts';
 
-const program = join(import.meta.dirname, '../../scripts/lab.ts');
-
-/** The lines of the first example below "Hardware". */
-function shownInReadme(): string[] {
-  const text = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
-  const example = text.split('### Hardware')[1]!.split('```sh\n')[1]!.split('```')[0]!;
-  return example.trim().split('\n');
-}
+const checkout = join(import.meta.dirname, '../..');
+const program = join(checkout, 'scripts/lab.ts');
 
 it('brings up a cluster, defines it and leaves nothing behind', async () => {
   const options = ['--bmcs', '3', '--redfish', '2', '--prefix', '127.105', '--redfish-prefix', '127.106'];
@@ -33,11 +27,12 @@ it('brings up a cluster, defines it and leaves nothing behind', async () => {
       rf2: { bmc: '127.106.0.2', mgt: 'redfish' },
       sim3: { bmc: '127.105.0.3', mgt: 'ipmi' },
     });
-    // What README.md shows works for whoever pastes it after the lines that the lab has printed.
-    const given = output.split('\n').filter((line) => /^[HAJ]=|^CA=/.test(line));
-    for (const line of shownInReadme()) {
-      const words = [...given, line.replaceAll('127.10.', '127.105.').replace('0.100"', '0.3"')].join('\n');
-      const { stdout, status } = spawnSync('sh', ['-c', words], { encoding: 'utf8' });
+    // What it prints works for whoever pastes it.
+    const printed = output.split('\n');
+    const given = printed.filter((line) => /^([HAJ]|CA)=|^export /.test(line));
+    for (const line of printed.filter((each) => /^(curl|bin\/muster) /.test(each))) {
+      const words = [...given, line].join('\n');
+      const { stdout, status } = spawnSync('sh', ['-c', words], { encoding: 'utf8', cwd: checkout });
       expect([line, status, stdout]).toEqual([line, 0, expect.not.stringContaining('errorcode":1')]);
       expect([line, stdout]).toEqual([line, expect.not.stringContaining('"error":')]);
     }
