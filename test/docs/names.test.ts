@@ -40,7 +40,10 @@ it('docs/names.md shows commands that work', async () => {
         );
         world.inside.run('ip', 'link', 'set', 'to-devices', 'master', 'cluster0');
         network.run('ip', 'address', 'change', '10.1.2.1/16', 'broadcast', '10.1.255.255', 'dev', 'device0');
-        const [program, ...words] = network.command(process.execPath, join(import.meta.dirname, '../lab/slp/responder.ts'));
+        const [program, ...words] = network.command(
+          process.execPath,
+          join(import.meta.dirname, '../lab/slp/responder.ts'),
+        );
         const log = join(world.directory, 'devices.log');
         const child = startChild(program, words, { directory: world.directory, logFile: log, channel: true });
         children.push(child);

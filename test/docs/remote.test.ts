@@ -10,7 +10,7 @@ const packages = ['htop', 'numactl'].map((name) => ({ name, version: '9.0' }));
 
 it('docs/remote.md shows commands that work', () =>
   runPage('docs/remote.md', {
-    settings: { MUSTER_REMOTE_POSTSCRIPTS: '/install/postscripts', MUSTER_REMOTE_CONNECT_SECONDS: '30' },
+    settings: { MUSTER_REMOTE_CONNECT_SECONDS: '30' },
     async prepare(world) {
       const repository = join(world.directory, 'repository');
       mkdirSync(repository);
