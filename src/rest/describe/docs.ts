@@ -22,9 +22,9 @@ export function docsPage(root: Root, endpoints: readonly Endpoint[], version: st
   const all = rowsAt(root, endpoints);
   const groups = Object.entries(Object.groupBy(all, groupOf)) as [string, Endpoint[]][];
   const types = describedTypes(all);
-  const title = `muster ${version}: reference`;
+  const heading = `muster ${version}: reference`;
   return framed(
-    title,
+    heading,
     html`${navigation(root, groups, types)}
 <main id="top">
 <h1>muster</h1>
