@@ -106,6 +106,9 @@ export class Client {
     return this.#server;
   }
 
+  /** What the server accepted though it looks wrong, in the order of the replies; each once. */
+  readonly notes = new Set<string>();
+
   /** The names for which a range was refused last. */
   get unknownNames(): readonly string[] {
     return this.#unknownNames;
@@ -197,6 +200,8 @@ export class Client {
         signal: options.signal,
       });
       this.#server = reply.headers['x-muster-server'] ?? this.#server;
+      const note = reply.headers['x-muster-note'];
+      if (note !== undefined) this.notes.add(inCommands(withRun(note, reply.headers['x-muster-run'])));
       return reply;
     } catch (error) {
       if (options.signal?.aborted || error instanceof TypeError) throw error;
@@ -273,6 +278,10 @@ function refusedBy(reply: WireReply, text: string): Refused {
   const body = reply.headers['content-type']?.includes('json') ? parsed(text) : {};
   return new Refused(reply.status, body ?? {});
 }
+
+/** The header has the first note only. */
+const withRun = (note: string, run: string | undefined): string =>
+  note.replace(/\((\d+) more in the run\)$/, `($1 more: muster runs show ${run ?? 'ID'})`);
 
 async function* linesOf(reply: WireReply, place: string): AsyncGenerator<StreamLine> {
   let ended = false;

@@ -75,6 +75,8 @@ async function main(): Promise<void> {
   let code: number;
   if (entry) {
     code = await run(entry);
+    // Scripts that call commands of xCAT get what they know; somebody at a terminal gets all that the server said.
+    if (entry.isMuster || terminal.stderr) for (const note of client.notes) await stderr.line(`Warning: ${note}`);
     if (terminal.stderr && client.unknownNames.length > 0) await suggestNames({ client, stderr });
   } else {
     stderr.line(`muster: There is no command "${name}". Call muster help for a list.`);

@@ -91,6 +91,19 @@ describe('explain', { timeout: 90_000 }, () => {
   });
 });
 
+describe('what the server accepts though it looks wrong', () => {
+  it('is a warning of the command that did it, all of it in the run', async () => {
+    const words = ['chdef', 'n1', 'mgt=impi', 'provmethod=nosuch'];
+    const { code, screen } = await atTerminal(words, env);
+    expect(code).toBe(0);
+    const [, id] = /^Warning: .* \(1 more: muster runs show (\S+)\)$/m.exec(screen.replaceAll('\r', ''))!;
+    expect((await run(...words)).stderr).toBe('');
+    const { stdout } = await run('runs', 'show', id!);
+    expect(stdout.match(/^Warning: .*(impi|nosuch).*$/gm)).toHaveLength(2);
+    await run('chdef', 'n1', 'mgt=ipmi', 'provmethod=');
+  });
+});
+
 describe('runs', { timeout: 90_000 }, () => {
   it('are shown and followed to their end', async () => {
     const reply = await server.call('GET', '/nodes/n1-n3');

@@ -35,7 +35,12 @@ interface Run {
   readonly lines?: readonly string[];
   readonly linesBefore?: number;
   readonly error?: readonly string[];
+  /** Why there are no results. */
   readonly note?: string;
+  /** What work for all nodes at once said, such as which it left out. */
+  readonly messages?: readonly string[];
+  /** What was accepted though it looks wrong. */
+  readonly notes?: readonly string[];
 }
 
 const filters = ['state', 'user', 'command', 'limit'] as const;
@@ -72,7 +77,9 @@ muster events --kinds run shows runs as they begin and end.`,
       case 'show': {
         const run = (await client.get(path('runs', id))) as Run;
         if (format === 'json') return say(invocation, JSON.stringify(run, null, 2));
-        return format ? writeData(invocation, format, [run]) : say(invocation, lineOf(run));
+        if (format) return writeData(invocation, format, [run]);
+        const warnings = (run.notes ?? []).map((note) => `Warning: ${note}`);
+        return say(invocation, [lineOf(run), ...(run.messages ?? []), ...warnings].join('\n'));
       }
       case 'cancel':
         await client.call('DELETE', path('runs', id));
@@ -139,6 +146,7 @@ async function attach({ client, stdout, stderr, signal }: Invocation, id: string
 
   function end(run: Run): number {
     for (const sentence of run.error ?? []) stderr.line(`muster runs: ${sentence}`);
+    for (const note of run.notes ?? []) stderr.line(`Warning: ${note}`);
     if (run.note !== undefined) stderr.line(`muster runs: ${run.note}`);
     const failed = (run.results ?? []).filter(({ error }) => error !== undefined).map(({ node }) => node);
     if (failed.length > 0) stderr.line(`Failed: ${foldNames(failed)}`);
