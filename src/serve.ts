@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIPv4 } from 'node:net';
 import type { Config } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { Fault } from './core/errors.ts';
@@ -127,7 +127,9 @@ async function open(
     const server = createServer(context, credentials, rows);
     servers.push(server);
     try {
-      await once(server.listen({ host: address, port }), 'listening');
+      // [::] alone takes IPv4 too; beside an IPv4 address on the same port it would take that one's place.
+      const ipv6Only = addresses.some((other) => other.port === port && isIPv4(other.host));
+      await once(server.listen({ host: address, port, ipv6Only }), 'listening');
     } catch (error) {
       for (const each of servers) each.close();
       const sentence = `Cannot listen on ${formatListen({ host, port })}: ${(error as Error).message}.`;

@@ -73,7 +73,7 @@ export async function makeWorld({ settings = {}, addresses = [], prepare, ready 
   const server = await startServer({
     data,
     namespace: inside,
-    listen: '127.0.0.1:8443',
+    listen: ['127.0.0.1:8443'],
     environment: {
       MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,10.0.0.0/8',
       MUSTER_REMOTE_NETWORKS: '127.0.0.0/8,10.0.0.0/8',

@@ -23,8 +23,8 @@ export interface ServerOptions {
   readonly main?: string;
   /** A network of its own to run in. */
   readonly namespace?: Namespace;
-  /** Where to listen; a free port if absent. */
-  readonly listen?: string;
+  /** Where to listen; on a free port if absent. */
+  readonly listen?: readonly string[];
 }
 
 /** A muster process on a port of its own, and a client that root's token is ready for. */
@@ -56,7 +56,7 @@ export async function runMuster(args: readonly string[], environment: Readonly<R
 
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const data = options.data ?? temporaryDirectory();
-  const args = ['--data', data, '--listen', options.listen ?? '127.0.0.1:0'];
+  const args = ['--data', data, ...(options.listen ?? ['127.0.0.1:0']).flatMap((address) => ['--listen', address])];
   const configFile = join(data, 'test-config.toml');
   if (options.config !== undefined) {
     writeFileSync(configFile, options.config);
@@ -137,7 +137,7 @@ export function exitOf(child: ChildProcess): Promise<number | string> {
 function readyPort(child: ChildProcess, output: () => string): Promise<number> {
   return new Promise((resolve, reject) => {
     const look = () => {
-      const ready = /^muster ready https:\/\/\S+:(\d+)\/muster$/m.exec(output());
+      const ready = /^muster ready https:\/\/\S+:(\d+)\/muster( |$)/m.exec(output());
       if (ready) resolve(Number(ready[1]));
     };
     child.stdout?.on('data', look);

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeNamespace } from '../lab/netns.ts';
 import { exitOf, runMuster, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { addUser, logIn } from '../harness/users.ts';
 
@@ -49,6 +50,43 @@ describe('a running server', () => {
     expect(output).toContain(`The data directory ${server.data} is in use by process ${server.child.pid}.`);
     expect(output).not.toContain('    at ');
     expect((await server.call('GET', '/health')).status).toBe(200);
+  });
+
+  it('listens on all addresses of both kinds, with the same port', async () => {
+    const namespace = makeNamespace();
+    const both = await startServer({ namespace, listen: ['0.0.0.0:8443', '[::]:8443'] });
+    try {
+      const url = 'https://HOST:8443/muster/nodes';
+      for (const host of ['127.0.0.1', '[::1]'])
+        expect(namespace.run('curl', '-sk', '-H', `X-Auth-Token: ${both.token}`, url.replace('HOST', host))).toBe(
+          '[]\n',
+        );
+    } finally {
+      await both.stop();
+      namespace.remove();
+    }
+  });
+
+  it('knows IPv4 clients by their address where it listens on [::] alone', async () => {
+    const namespace = makeNamespace();
+    const wide = await startServer({ namespace, listen: ['[::]:8443'] });
+    try {
+      const url = 'https://127.0.0.1:8443/muster/tokens';
+      namespace.run(
+        'curl',
+        '-sk',
+        '-H',
+        'Content-Type: application/json',
+        url,
+        '-d',
+        '{"userName":"root","userPW":"x"}',
+      );
+      await expect.poll(() => wide.output()).toContain('"client":"127.0.0.1"');
+      expect(wide.output()).not.toContain('::ffff');
+    } finally {
+      await wide.stop();
+      namespace.remove();
+    }
   });
 
   it('keeps a second one from its port', async () => {

@@ -28,7 +28,8 @@ export const isLoopback = (host: string): boolean => host === 'localhost' || inL
 /** Finds the address of a request's client: what the last proxy says that is none itself. */
 export function clientBehind(proxies: readonly string[]): (request: IncomingMessage) => string {
   const isProxy = membership(proxies);
-  const peer = ({ socket }: IncomingMessage): string => socket.remoteAddress ?? '';
+  // A server that listens on [::] alone sees IPv4 clients inside IPv6.
+  const peer = ({ socket }: IncomingMessage): string => (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '');
   if (proxies.length === 0) return peer;
   return (request) => {
     const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',');
