@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStream } from '../hardware/stream.ts';
+import { ended, muster } from '../harness/muster-command.ts';
 import { addUser } from '../harness/users.ts';
 import { startVmWorld, type VmWorld } from './world.ts';
 
@@ -104,6 +105,10 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
     const { v1, v2 } = await world.server.ok('GET', '/nodes/far/subnodes');
     expect(v1).toMatchObject({ mgt: 'kvm', vmhost: 'far', power: 'off' });
     expect(v2).toMatchObject({ uuid: '00000000-1111-2222-3333-444444444444', power: 'on' });
+    const { port, token, data } = world.server;
+    const env = { MUSTER_URL: `https://127.0.0.1:${port}`, MUSTER_TOKEN: token, MUSTER_CA: `${data}/tls/ca.pem` };
+    const { code, stdout } = await ended(muster, ['lsvm', 'far'], env);
+    expect([code, stdout.split('\n')]).toEqual([0, expect.arrayContaining(['v1', 'v2'])]);
   });
 
   it('are listed only to those whose rules cover them; machines that are no nodes only by a rule without a noderange', async () => {

@@ -93,10 +93,10 @@ export const lsvm = nodeCommand({
   The machines of hypervisors, or the virtual machine of a node as its hypervisor has it.`,
   async run(call) {
     const { client, stdout } = call.invocation;
-    const at = path('nodes', call.range, 'attrs', 'mgt');
-    const kinds = (await client.get(at, { aside: true })) as Record<string, { mgt?: string }>;
+    const at = path('nodes', call.range, 'attrs', 'vmhost');
+    const hosts = (await client.get(at, { aside: true })) as Record<string, { vmhost?: string }>;
     const [machines, hypervisors] = [true, false].map((isMachine) =>
-      Object.keys(kinds).filter((node) => (kinds[node]!.mgt === 'kvm') === isMachine),
+      Object.keys(hosts).filter((node) => Boolean(hosts[node]!.vmhost) === isMachine),
     );
     const described = await ask(call, machines!, 'inventory', labelled);
     const listed = await ask(call, hypervisors!, 'subnodes', (_value, machine) => {

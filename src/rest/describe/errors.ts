@@ -72,7 +72,7 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
   conflict: {
     when: 'Somebody else works on the same object, or has changed it since; the sentence says who and when.',
     next: 'Wait until the other work ends, or cancel it (`muster runs`). For an undo, take back the later changes first.',
-    metBy: ({ command }) => command.kind === 'long',
+    metBy: ({ command }) => command.kind === 'long' || ['revert', 'rinstall'].includes(command.name),
   },
   method: {
     when: 'The path does not offer the method; the header Allow names those it does.',
