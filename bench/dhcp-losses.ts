@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { installMissing, isInstalled, testPackages } from '../scripts/packages.ts';
 import { makeWire } from '../test/lab/dhcp.ts';
 import { makePostgres } from '../test/lab/postgres.ts';
-import { mac, machineWith, node, openSetting } from '../test/services/dhcp/setting.ts';
+import { mac, machineWith, node, openSetting } from '../test/names/dhcp/setting.ts';
 import { run } from './process.ts';
 import { type Benchmark, median, type Row } from './report.ts';
 

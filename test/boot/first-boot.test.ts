@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openRamdisk } from '../services/boot/ramdisk/in-ramdisk.ts';
+import { openRamdisk } from './ramdisk/in-ramdisk.ts';
 import { type BootLab, startBootLab } from './boot-client.ts';
 import { definePacked } from './packed-image.ts';
 

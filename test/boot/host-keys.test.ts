@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { writersOf } from '../harness/raw-sqlite.ts';
-import { openRamdisk } from '../services/boot/ramdisk/in-ramdisk.ts';
+import { openRamdisk } from './ramdisk/in-ramdisk.ts';
 import { type BootLab, startBootLab } from './boot-client.ts';
 import { definePacked } from './packed-image.ts';
 

@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../harness/server.ts';
 import { startChild } from '../lab/child.ts';
 import { machineArch } from '../lab/netboot/machine.ts';
 import { canMakeNamespaces, connectNamespaces, makeNamespace, type Namespace } from '../lab/netns.ts';
-import { openRamdisk } from '../services/boot/ramdisk/in-ramdisk.ts';
+import { openRamdisk } from './ramdisk/in-ramdisk.ts';
 
 const mac = '52:54:00:00:06:01';
 const made = 'fd00:6::5054:ff:fe00:601';

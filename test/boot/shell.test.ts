@@ -8,7 +8,7 @@ import { isInstalled } from '../../scripts/packages.ts';
 import { ramdiskTools } from '../../src/images/build/ramdisk-tools.ts';
 import { temporaryDirectory } from '../harness/server.ts';
 import { machineArch } from '../lab/netboot/machine.ts';
-import { openRamdisk } from '../services/boot/ramdisk/in-ramdisk.ts';
+import { openRamdisk } from './ramdisk/in-ramdisk.ts';
 import { type BootLab, startBootLab } from './boot-client.ts';
 
 /** What runs in the RAM disk here has the address of this machine. */

@@ -128,7 +128,7 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
         expect(errorOf(reply)).toEqual([404, 1]);
         return;
       }
-      // Nor is there a DHCP server; test/services/dhcp has one.
+      // Nor is there a DHCP server; test/names/dhcp has one.
       if (row.path === '/nodes/{noderange}/dhcp') {
         expect(errorOf(reply)).toEqual([503, 5]);
         return;

@@ -14,7 +14,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf } from '../harness/errors.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
-import { makeRpmDistribution } from '../services/images/rpm-distribution.ts';
+import { makeRpmDistribution } from '../images/rpm-distribution.ts';
 
 let server: TestServer;
 const data = temporaryDirectory();

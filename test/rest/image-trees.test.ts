@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { manifestFile } from '../../src/images/manifest.ts';
 import { startServer, temporaryDirectory } from '../harness/server.ts';
-import { smallImage } from '../services/images/small-image.ts';
+import { smallImage } from '../images/small-image.ts';
 
 const [data, installdir] = [temporaryDirectory(), temporaryDirectory()];
 afterAll(() => [data, installdir].forEach((each) => rmSync(each, { recursive: true })));

@@ -13,7 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { hostArchitecture } from '../../src/objects/distributions.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
-import { smallImage } from '../services/images/small-image.ts';
+import { smallImage } from '../images/small-image.ts';
 
 // Every step is begun three times, and muster twice.
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });

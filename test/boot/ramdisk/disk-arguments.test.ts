@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { diskArgument } from '../../../src/boot/ramdisk.ts';
+
+describe('osvolume', () => {
+  it.each([
+    [undefined, 'auto'],
+    ['', 'auto'],
+    ['localdisk', 'auto'],
+    ['/dev/sda', '/dev/sda'],
+    ['/dev/nvme0n1', '/dev/nvme0n1'],
+    ['wwn=0x50000393c813840c', 'wwn=0x50000393c813840c'],
+    ['serial=S3Z-1', 'serial=S3Z-1'],
+  ])('%j is told as %j', (osvolume, word) => {
+    expect(diskArgument(osvolume)).toBe(word);
+  });
+
+  it.each(['usbdisk', '/dev/../sda', '/dev/disk/by-id/x', 'sda', 'serial=', 'serial=a b', '/dev/sda console=x'])(
+    '%j is refused',
+    (osvolume) => {
+      expect(() => diskArgument(osvolume)).toThrow(/names no disk: write localdisk/);
+    },
+  );
+});
