@@ -58,7 +58,7 @@ const forms: Readonly<Record<string, string>> = {
   'hooks.kinds': 'kinds of events, separated by commas',
   'hosts.ip': 'IP address',
   'ipmi.bmc': 'addresses or host names, separated by commas',
-  'ipmi.bmcport': 'number or name of a port',
+  'ipmi.bmcport': 'number of a port',
   'openbmc.bmc': 'address or host name',
   'mac.mac': 'MAC addresses',
   'networks.net': 'network address',
