@@ -37,7 +37,7 @@ export async function prepareFirstStart(
     return draft.changes();
   });
   if (generated === undefined) return '';
-  if (isFirst) return `root's password is in ${file}; change it with PUT /tables/passwd/rows/key=xcat,username=root.\n`;
+  if (isFirst) return `root's password is in ${file}; docs/accounts.md shows how to change it.\n`;
   rmSync(file);
   return '';
 }
