@@ -44,7 +44,7 @@ export function settingsTable(entries: readonly Entry[]): string {
     const isList = Type.IsArray(setting);
     const inFile = setting.onlyVariable ? '' : `${code(name)}${isList ? ' (list)' : ''}`;
     const flag = option ? `, ${code(`${option} ${setting.flag?.toUpperCase()}`)}${isList ? ' (repeatable)' : ''}` : '';
-    const choices = Type.IsEnum(setting) ? `: ${setting.enum.map(code).join(', ')}` : '';
+    const choices = Type.IsEnum(setting) ? `. One of: ${setting.enum.map(code).join(', ')}` : '';
     return [inFile + flag, code(variable), defaultText, setting.description + choices];
   });
   return table(['setting, option', 'variable', 'default', 'what it is'], rows);

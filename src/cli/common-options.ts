@@ -28,12 +28,12 @@ interface CommonRow {
 const rows: Readonly<Record<Common, CommonRow>> = {
   format: {
     names: 'format',
-    help: 'results as data',
+    help: 'print results as data',
     meaningless: 'it has no results to show as data.',
   },
   fold: {
     names: 'fold',
-    help: 'equal results once, under the folded names of their nodes',
+    help: 'print equal results once, under the folded names of their nodes',
     meaningless: 'it has no results of nodes to fold.',
   },
   dryRun: {
@@ -43,18 +43,18 @@ const rows: Readonly<Record<Common, CommonRow>> = {
   },
   curl: {
     names: 'curl',
-    help: 'print the requests as calls of curl; what would change something is not sent',
+    help: 'print the requests as curl commands; send none that would change something',
     meaningless: 'it is no request to a server.',
   },
-  yes: { names: 'yes', help: 'do not ask, even if many nodes are concerned', meaningless: 'it asks nothing.' },
+  yes: { names: 'yes', help: 'do not ask for confirmation', meaningless: 'it asks nothing.' },
   detach: {
     names: 'detach',
-    help: 'print the number of the run and leave; "muster runs attach NUMBER" shows its results',
+    help: 'print the ID of the run and return; "muster runs attach ID" shows its results',
     meaningless: 'it starts no run that could go on alone.',
   },
   wait: {
     names: 'wait',
-    help: 'wait for the end, as is usual without --detach',
+    help: 'wait for the end (the default, except for rinstall)',
     meaningless: 'it always ends before the prompt comes back.',
   },
 };

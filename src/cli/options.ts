@@ -28,7 +28,7 @@ export const repeated = (value: string, help: string): OptionRow => ({ kind: 'va
 export const refused = (why: string, kind: OptionKind = 'flag'): OptionRow => ({ kind, refused: why });
 
 /** xCAT's commands say more with it; where muster has nothing more to say, scripts may give it all the same. */
-export const verbose: OptionTable = { 'verbose|V': flag('more messages, where there are any') };
+export const verbose: OptionTable = { 'verbose|V': flag('print more messages') };
 
 export interface OptionRules {
   /** Options end at this operand, counted from 1: what follows are words of another command. */

@@ -18,7 +18,7 @@ export const machineOptions = {
       help: 'megabytes, or with unit such as 4G; default: the attribute vmmemory, else 512',
     },
     cpus: { ...cpus, help: 'processors; default: the attribute vmcpus, else 1' },
-    force: { ...force, help: 'replace disks that are in the way' },
+    force: { ...force, help: 'replace existing disks of the same names' },
   },
   chvm: {
     add: { ...disks, member: 'adddisk', option: 'a' },
@@ -40,15 +40,15 @@ export const machineOptions = {
     cpus: { ...cpus, help: 'processors' },
     force: {
       ...force,
-      help: 'replace disks that are in the way of new ones, and delete disks that were not made for the node',
+      help: 'replace existing disks of the same names; delete disks that muster did not make for the node',
     },
   },
   rmvm: {
     purge: { kind: 'flag', option: 'purge|p', help: 'delete their disks too' },
-    force: { ...force, help: 'also those that run, and those that muster has not made' },
+    force: { ...force, help: 'also remove machines that run, and machines and disks that muster did not make' },
   },
   clonevm: {
-    tomaster: { kind: 'text', option: 'target|t', value: 'MASTER', help: 'make this master of the node' },
+    tomaster: { kind: 'text', option: 'target|t', value: 'MASTER', help: 'make a master of this name from the node' },
     frommaster: {
       kind: 'text',
       option: 'base|b',
@@ -58,9 +58,9 @@ export const machineOptions = {
     detach: {
       kind: 'flag',
       option: 'detached|d',
-      help: 'the disks are whole; else they hold what differs from those of the master, and need these',
+      help: 'make full copies; without it disks hold only differences, and need the disks of the master',
     },
-    force: { ...force, help: 'make a master also of a machine that runs; replace disks in the way of new ones' },
+    force: { ...force, help: 'make a master also of a machine that runs; replace existing disks of the same names' },
   },
   rmigrate: { target: { kind: 'text', value: 'TARGET', required: true, help: 'the hypervisor to move to' } },
 } as const satisfies Readonly<Record<string, CommandOptions>>;

@@ -17,9 +17,9 @@ export const apply = musterCommand({
   usage: `Usage: muster apply -f FILE [--prune] [--dry-run | --diff] [--yes]
 
 Makes definitions match a file in YAML or JSON, as muster export writes it: objects in the file become exactly as they are there,
-all of them in one change or none. A value may be a list, which is stored with commas, or a block of text. Objects that are not in
-the file stay, and so do settings of the site. At a terminal it shows what it would do and asks first. It does not write over what
-somebody else has changed meanwhile: it names these objects, and changes nothing.`,
+all of them in one change or none. A value may be a list, stored with commas, or a block of text. Objects that are not in
+the file stay, and so do settings of the site. At a terminal it shows what it would do and asks first. If somebody else has changed
+one of the objects meanwhile, it names the object and changes nothing.`,
   options: {
     'file|f': valued('FILE', 'the file; - is standard input'),
     prune: flag('remove objects that are not in the file, of the types that are, in the same change'),
@@ -57,9 +57,9 @@ export const edit = musterCommand({
   usage: `Usage: muster edit NODERANGE [--yes]
        muster edit -t TYPE NAMES [--yes]
 
-Opens definitions as YAML in $VISUAL or $EDITOR, shows what has changed, asks, and writes all of it in one change or nothing. Of nodes
-it is what is stored at them, without what they have of their groups. An attribute that you leave out is cleared; an object that you
-leave out stays as it is. If somebody else has changed one of them meanwhile, it names it and writes nothing.`,
+Opens definitions as YAML in $VISUAL or $EDITOR, shows what you changed, asks, and writes everything in one change or nothing. A node
+has only its own values there, not those of its groups. An attribute that you delete is cleared; an object that you delete stays as it
+is. If somebody else has changed an object meanwhile, edit names it and writes nothing.`,
   options: {
     'type|t': valued('TYPE', 'the type of the objects, node if absent'),
     y: flag('the same as --yes'),
@@ -111,7 +111,7 @@ export const exportDefinitions = musterCommand({
 Writes all definitions, or those of some types, to standard output, for muster apply and to be kept in git. Secrets are ********,
 which apply leaves as they are.
 
-muster export DIR, without --format, writes all tables of a server on this machine as CSV files, secrets too.`,
+muster export DIR, without --format, writes all tables of a stopped server as CSV files; --with-secrets adds the secrets.`,
   operands: [0, Number.POSITIVE_INFINITY, ''],
   common: ['format', 'curl'],
   async run({ client, stdout }, options) {

@@ -11,8 +11,8 @@ export const nodeset = nodeCommand({
   osimage[=NAME]            boot this image; without a name the one of provmethod
   boot, shell, standby, offline, shutdown
   runcmd=COMMAND, runimage=URL
-  next, enact               the next of several states; the present one again
-  several states with commas follow one another`,
+  next, enact               the next state of the list; the current state again
+  states joined by commas follow one another`,
   options: { 'verbose|V': flag('name the server') },
   words: 1,
   async run(call) {
@@ -84,8 +84,8 @@ const known = /^(boot|shell|standby|shutdown|run(cmd|image)=.+|osimage(=.*)?)$/;
 export const rinstall = nodeCommand({
   usage: `Usage: rinstall NODERANGE [boot | shell | runcmd=COMMAND | osimage[=NAME]]
 
-  Boots nodes from the network: their state, next boot from there, power. Without a word it is the image of their provmethod. With
-  --wait it waits until they have booted.`,
+  Sets the boot state of nodes, makes them boot from the network once, and switches them on or resets them. Without a state each node
+  boots the image of its provmethod. With --wait it waits until they have booted.`,
   words: 1,
   async run({ invocation, range, words, common }) {
     const { client, stdout, stderr } = invocation;

@@ -124,8 +124,8 @@ async function diff(invocation: Invocation, options: Call): Promise<number> {
 export const undo = musterCommand({
   usage: `Usage: muster undo ID [--dry-run] [--yes]
 
-Takes back a change, by a change of its own; muster changes lists them. It is refused where a row is no longer as the change left
-it. At a terminal it shows what it would do and asks first.`,
+Takes back a change; this is a change too. muster changes lists changes. If somebody changed one of the rows again later, it takes back
+nothing. At a terminal it shows what it would do and asks first.`,
   options: { y: flag('the same as --yes') },
   operands: [1, 1, 'Name one change by its number; muster changes lists them.'],
   common: changing,

@@ -29,8 +29,8 @@ export const chdef = xcatCommand({
        chdef -z [-p | -m] < STANZAFILE
        chdef [-h | -v]
 
-Changes definitions, and makes those that do not exist where what is given suffices. All are changed in one change, or none.
-ATTRIBUTE= clears a value, so that that of a group shows again.`,
+Changes definitions, and creates missing ones if the attributes suffice. It changes all of them or none.
+ATTRIBUTE= clears a value; then the value of a group counts again.`,
   options: {
     ...definitionOptions,
     'plus|p': flag('add to lists'),

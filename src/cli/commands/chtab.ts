@@ -117,7 +117,7 @@ export const gettab = xcatCommand({
   usage: `Usage: gettab [-H] COLUMN=VALUE[,COLUMN=VALUE...] TABLE.COLUMN [...]
        gettab -h | --help
 
-Shows columns of the row that has the values. What groups give is not looked at.`,
+Shows columns of the row that has the values. It ignores values of groups.`,
   options: { H: flag('show the columns before their values') },
   version: false,
   common: reading,

@@ -13,7 +13,7 @@ export const bmcdiscover = xcatCommand({
   usage: `Usage: bmcdiscover --range ADDRESSES [-s ipmi|redfish|nmap] [-u USER -p PASSWORD] [-z]
        bmcdiscover -i ADDRESS -u USER -p PASSWORD -c
 
-  Finds BMCs in an address range. With an account each is asked for its model, serial number and MAC address.`,
+  Finds BMCs in an address range. With an account it also asks each for its model, serial number and MAC address.`,
   options: {
     range: valued('ADDRESSES', 'the addresses to look at'),
     's|sourcebmcs': valued('METHOD', 'how to look: ipmi, redfish or nmap'),
@@ -21,7 +21,7 @@ export const bmcdiscover = xcatCommand({
     'u|bmcuser': valued('USER', 'the account'),
     'p|bmcpasswd': valued('PASSWORD', 'its password'),
     'z|stanza': flag('as stanzas that mkdef -z reads'),
-    'c|check': flag('only whether the account is accepted'),
+    'c|check': flag('only check whether the BMC accepts the account'),
     'w|write': writes,
   },
   operands: 0,
@@ -167,8 +167,8 @@ interface Discovery {
 export const nodediscoverls = xcatCommand({
   usage: `Usage: nodediscoverls [-l]
 
-  Machines that have booted and are no node, and why.`,
-  options: { l: flag('all they said of themselves'), V: verbose['verbose|V']! },
+  Lists machines that have booted and are not a node, and the reason.`,
+  options: { l: flag('show everything that they reported'), V: verbose['verbose|V']! },
   operands: 0,
   common: reading,
   async run(invocation, call) {
@@ -189,7 +189,7 @@ export const nodediscoverls = xcatCommand({
 export const nodediscoverstart = xcatCommand({
   usage: `Usage: nodediscoverstart noderange=NODERANGE
 
-  Machines that nobody knows become the nodes of a range, in the order of their names.`,
+  Lets machines that match no definition become the nodes of a range, in the order of their names.`,
   operands: 1,
   common: changing,
   async run(invocation, { operands: [word = ''] }) {
@@ -206,7 +206,7 @@ export const nodediscoverstart = xcatCommand({
 export const nodediscoverstatus = xcatCommand({
   usage: `Usage: nodediscoverstatus
 
-  Whether new machines become nodes.`,
+  Shows whether unknown machines become nodes.`,
   operands: 0,
   common: ['curl'],
   async run({ client, stdout }) {
@@ -221,7 +221,7 @@ export const nodediscoverstatus = xcatCommand({
 export const nodediscoverstop = xcatCommand({
   usage: `Usage: nodediscoverstop
 
-  New machines become nodes no longer.`,
+  Ends nodediscoverstart: unknown machines no longer become nodes of the range.`,
   operands: 0,
   common: changing,
   async run({ client, stdout, stderr }) {

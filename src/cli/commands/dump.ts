@@ -25,13 +25,13 @@ export const dumpxCATdb = xcatCommand({
   usage: `Usage: dumpxCATdb [-a] [-V] [--replace] -p DIRECTORY
        dumpxCATdb -h | --help | -v | --version
 
-Writes every table to a file TABLE.csv in the directory, all as they are at one moment, in place of those of an earlier dump. Secrets are
-not among it: muster backup on the management node keeps everything.`,
+Writes every table to a file TABLE.csv in the directory, all from the same moment. It replaces an earlier dump. Dumps have no secrets;
+muster backup on the management node saves everything.`,
   options: {
     'path|p': valued('DIRECTORY', 'where the files are written'),
     a: flag('the logs too'),
     V: flag('name each table'),
-    replace: flag('replace files of these names even if they are no dumps of tables'),
+    replace: flag('replace files of these names even if they are not dumps of tables'),
   },
   operands: 0,
   common: ['curl'],

@@ -49,11 +49,11 @@ const [firstWait, longestWait] = [500, 15_000];
 export const events = musterCommand({
   usage: `Usage: muster events [NODERANGE] [--kinds KINDS] [--after ID] [--seconds N] [--format ndjson]
 
-Shows what happens as it happens, until Ctrl-C. When the connection breaks off it is made again, and what came meanwhile is shown.`,
+Shows events as they happen, until Ctrl-C. If the connection breaks, it reconnects and shows what it missed.`,
   options: {
     kinds: valued('KINDS', 'only these, separated by commas: change, status, power, run, notice'),
     after: valued('ID', 'begin with what came after this event; with --format ndjson each line has its id'),
-    seconds: valued('N', 'end after so many seconds'),
+    seconds: valued('N', 'end after N seconds'),
   },
   operands: [0, 1, 'Name one noderange; separate nodes by commas.'],
   common: ['format'],

@@ -10,8 +10,8 @@ export const explain = musterCommand({
   usage: `Usage: muster explain NODERANGE ATTRIBUTE
        muster explain --user NAME --command COMMAND [NODERANGE] [--line ARGUMENTS] [--host HOST]
 
-Where the value of an attribute comes from: the node, a group or a default, and by which pattern. Or why an account may run a
-command or not: what every rule says of it; the exit status is 0 if it may and 1 if not.`,
+Shows where the value of an attribute comes from: the node, a group or a default, and by which pattern. Or shows for each rule whether
+it lets an account run a command; the exit status is 0 if the account may run it, else 1.`,
   options: {
     'user|u': valued('NAME', 'the account'),
     command: valued('COMMAND', 'the command it would run'),

@@ -64,8 +64,8 @@ const program = join(home, 'bin/muster');
 export const links = musterCommand({
   usage: `Usage: muster links DIR
 
-Makes a link in DIR for each command that xCAT has too, so that "rpower n1 on" is "muster rpower n1 on". It names files that are there
-already, and leaves them as they are. DIR must stand in PATH for the links to be found.`,
+Makes a link in DIR for each command that xCAT has too, so that "rpower n1 on" is "muster rpower n1 on". It does not replace existing
+files, and names them. Put DIR into PATH.`,
   operands: [1, 1, 'Name one directory.'],
   run({ stdout, stderr }, { operands: [directory = ''] }) {
     mkdirSync(directory, { recursive: true });

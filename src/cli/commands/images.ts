@@ -86,7 +86,7 @@ export const genimage = xcatCommand({
 export const packimage = xcatCommand({
   usage: `Usage: packimage IMAGE [-m squashfs|cpio] [-c zstd|xz|gzip|lz4|pigz] [--nosyncfiles]
 
-  Makes what nodes fetch of an image.`,
+  Makes the file of an image that nodes fetch.`,
   options: {
     'method|m': valued('METHOD', 'squashfs or cpio'),
     'compress|c': valued('METHOD', 'zstd, xz, gzip, lz4 or pigz'),
@@ -109,7 +109,7 @@ export const packimage = xcatCommand({
 export const liteimg = xcatCommand({
   usage: `Usage: liteimg IMAGE
 
-  Makes what nodes fetch of a statelite image, as packimage does.`,
+  Makes the file of a statelite image that nodes fetch, as packimage does.`,
   operands: 1,
   common: longWorking,
   async run(invocation, call) {
@@ -164,7 +164,7 @@ export const imgimport = xcatCommand({
 export const lsimage: CliCommand = xcatCommand({
   usage: `Usage: lsimage [IMAGE]
 
-  What is built and packed of an image; without a name the images there are.`,
+  Shows what is built and packed of an image; without a name, lists all images.`,
   operands: 1,
   common: reading,
   async run(invocation, { operands: [image], common: { format } }) {
@@ -208,9 +208,9 @@ export const copycds = xcatCommand({
 
   Copies install media to the management node and defines their images.`,
   options: {
-    'n|name|osver': valued('NAME', 'what the medium is, where it does not say so itself'),
-    'a|arch': valued('ARCH', 'its architecture, likewise'),
-    'p|path': valued('PATH', 'where the tree is to be'),
+    'n|name|osver': valued('NAME', 'operating system of the medium, such as rocky9.6, if the medium does not say'),
+    'a|arch': valued('ARCH', 'its architecture, if the medium does not say'),
+    'p|path': valued('PATH', 'directory to copy to'),
     'i|inspection': flag('only say what the medium is'),
     'o|noosimage': flag('define no images'),
     'w|nonoverwrite': flag('leave a tree that exists as it is'),

@@ -87,7 +87,7 @@ Prints a genders file: each node with its groups and, as attribute=value, the at
 export const groupsCommand = musterCommand({
   usage: `Usage: muster groups [NODERANGE]
 
-The groups that nodes are in; without a range all groups that have nodes.`,
+Lists the groups that nodes are in; without a range all groups that have nodes.`,
   operands: [0, 1, 'Name one noderange; separate nodes by commas.'],
   common: reading,
   async run(invocation, { operands: [range], common: { format } }) {
@@ -114,8 +114,8 @@ export const slurm = musterCommand({
   usage: `Usage: muster slurm nodes [--addresses]
        muster slurm partitions [GROUP]...
 
-Lines for slurm.conf. nodes: NodeName with CPUs and RealMemory as far as the attributes cpucount and memory say, nodes alike
-together. partitions: a partition for each group, or for those that are named.`,
+Lines for slurm.conf. nodes: NodeName, with CPUs and RealMemory if the attributes cpucount and memory are set; equal nodes share
+a line. partitions: a partition for each group, or for those that are named.`,
   options: { addresses: flag('with nodes: add NodeAddr, a line for each node') },
   operands: [1, Number.POSITIVE_INFINITY, 'Say what is wanted, nodes or partitions.'],
   async run({ client, stdout }, options) {
@@ -176,8 +176,8 @@ export const inventory = musterCommand({
   usage: `Usage: muster inventory --list
        muster inventory --host NODE
 
-The cluster for Ansible, as its contract of dynamic inventories wants it: groups with their hosts, and variables of hosts. Every
-attribute of a node is the variable muster_ATTRIBUTE; ansible_host is its address, where it has one. A file that Ansible can be pointed at:
+Prints the cluster as a dynamic inventory for Ansible: groups with their hosts, and variables of hosts. Every attribute of a node is
+the variable muster_ATTRIBUTE; ansible_host is its address, if it has one. Give ansible -i this executable file:
 
     #!/bin/sh
     exec muster inventory "$@"`,

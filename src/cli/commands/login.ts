@@ -184,7 +184,7 @@ export const contexts = musterCommand({
   usage: `Usage: muster contexts [NAME]
 
 Lists the servers that were logged in to, with a star before the one that commands ask. With NAME commands ask that one from now on;
-MUSTER_CONTEXT=NAME does it for one call.`,
+MUSTER_CONTEXT=NAME works for one call.`,
   operands: [0, 1, 'Name at most one context.'],
   common: ['format'],
   run(invocation, { operands: [name], common: { format } }) {

@@ -176,7 +176,7 @@ export const nodegrpch = xcatCommand({
   usage: `Usage: nodegrpch GROUP[,GROUP...] TABLE.COLUMN=VALUE [...]
        nodegrpch -h | --help | -v | --version
 
-Gives groups values of columns. What their members had there themselves is unset, so that all show the group's value.`,
+Gives groups values of columns. It clears the members' own values, so that all have the group's value.`,
   common: changing,
   async run(invocation, { operands: [groups, ...words] }) {
     if (groups === undefined) return say(invocation, nodegrpch.usage, 1);
@@ -204,4 +204,4 @@ ${what}`,
 
 // As scripts know it, noderm takes more words and looks only at the first.
 export const noderm = removal('noderm', 'Removes nodes, with their rows in all tables.');
-export const nodepurge = removal('nodepurge', 'Removes nodes, and what DHCP, DNS and the hosts file have of them.', 1);
+export const nodepurge = removal('nodepurge', 'Removes nodes, and their entries in DHCP, DNS and the hosts file.', 1);

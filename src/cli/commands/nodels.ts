@@ -12,7 +12,7 @@ export const nodels = xcatCommand({
   usage: `Usage: nodels [NODERANGE] [-b] [-H] [-S] [TABLE.COLUMN | TABLE | groups | mgt | CRITERION]...
        nodels -h | --help | -v | --version
 
-Lists nodes, and columns of tables as they are in effect for them. A criterion (TABLE.COLUMN==VALUE, !=, =~, !~) leaves out the nodes that
+Lists nodes, with the values of columns that are in effect for them. A criterion (TABLE.COLUMN==VALUE, !=, =~, !~) leaves out the nodes that
 do not meet it.`,
   options: {
     b: flag('show which group a value comes from'),

@@ -11,7 +11,7 @@ import { flag, refused } from '../options.ts';
 export const pping = xcatCommand({
   usage: `Usage: pping NODERANGE
 
-  Whether nodes answer.`,
+  Shows which nodes answer a ping.`,
   options: { 'interface|i': refused('muster asks nodes at their own address only; leave -i out.', 'value') },
   operands: 1,
   common: readingNodes,
@@ -41,7 +41,7 @@ const pingAll = (names: readonly string[]): string =>
 export const ppping = xcatCommand({
   usage: `Usage: ppping NODERANGE
 
-  Whether nodes reach each other: every one pings all others.`,
+  Shows which nodes reach each other: every node pings all others.`,
   options: { 'interface|i': refused('nodes ping each other at their own address only; leave -i out.', 'value') },
   version: false,
   operands: 1,
@@ -81,7 +81,7 @@ export const nodestat = nodeCommand({
   bare: 1,
   usage: `Usage: nodestat NODERANGE [-p] [-u] [-m]
 
-  What nodes look like from outside: the services that answer, ping with the boot state, or noping.`,
+  Shows which services of nodes answer; else ping with the boot state, or noping.`,
   options: {
     'powerstat|p': flag('ask the hardware of nodes that do not answer whether they are on'),
     'updatedb|u': flag('write what was seen to status and appstatus'),

@@ -27,9 +27,9 @@ export const rpower = nodeCommand({
   on, off               switch
   softoff               ask the operating system to shut down
   boot                  reset what is on, switch on what is off
-  reset, cycle          start again, without and with an interruption of power
-  nmi, suspend, wake    where the hardware can
-  bmcreboot, bmcstate   of OpenBMC: the BMC itself`,
+  reset, cycle          restart, without and with a power cut
+  nmi, suspend, wake    if the hardware can
+  bmcreboot, bmcstate   restart the BMC, or show its state (OpenBMC only)`,
   options: { q: flag('accepted for scripts; changes nothing'), 'verbose|V': 'flag' },
   words: Number.POSITIVE_INFINITY,
   run(call) {
@@ -101,7 +101,7 @@ export const rsetboot = nodeCommand({
 export const rbootseq = nodeCommand({
   usage: `Usage: rbootseq NODERANGE [NAME,...]
 
-  Without names: what nodes try to boot from, in this order. With names: these first, for good.`,
+  Without names: shows the boot order. With names: puts these devices first, permanently.`,
   words: Number.POSITIVE_INFINITY,
   run(call) {
     const { range, words } = call;
@@ -115,7 +115,7 @@ export const rbootseq = nodeCommand({
 export const renergy = nodeCommand({
   usage: `Usage: renergy NODERANGE [all | ATTRIBUTE,... | ATTRIBUTE=VALUE]
 
-  Power consumption and its limits. ATTRIBUTE=VALUE sets one: cappingstatus=on, cappingvalue=250.`,
+  Shows power consumption and its limits. ATTRIBUTE=VALUE sets a limit: cappingstatus=on, cappingvalue=250.`,
   words: Number.POSITIVE_INFINITY,
   run(call) {
     const { range, words } = call;

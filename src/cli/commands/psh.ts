@@ -9,10 +9,10 @@ import { refused, valued } from '../options.ts';
 export const psh = xcatCommand({
   usage: `Usage: psh [-l USER] [-f NUMBER] NODERANGE COMMAND...
 
-  Runs a command on nodes. What it says on either stream is printed behind the name of its node.`,
+  Runs a command on nodes. Each line of output begins with the name of the node.`,
   options: {
     l: valued('USER', 'as this user of the nodes'),
-    f: valued('NUMBER', 'so many nodes at once'),
+    f: valued('NUMBER', 'work on this many nodes at a time'),
     i: refused('muster reaches nodes at their own address only; leave -i out.', 'value'),
   },
   rules: { optionsEndAt: 1 },

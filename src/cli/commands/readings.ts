@@ -59,7 +59,7 @@ export const reventlog = nodeCommand({
   usage: `Usage: reventlog NODERANGE [all | NUMBER | clear]
 
   all      every entry, the default
-  NUMBER   only so many, from the oldest on
+  NUMBER   only this many entries, the oldest first
   clear    empty the log`,
   words: 1,
   run(call) {

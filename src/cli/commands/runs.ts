@@ -51,8 +51,8 @@ export const runs = musterCommand({
        muster runs cancel ID
 
 A run is the work of one command; --detach prints its ID, and every reply has it in the header X-Muster-Run. Without an ID the runs
-of the last day are listed, the newest first: your own, or everybody's with full rights. show prints what is known of one, attach
-prints its lines and results as they come, from the first on, and cancel ends it. Ctrl-C ends attach, not the run.`,
+of the last day are listed, the newest first: your own, or everybody's with full rights. show prints the state of one run, attach
+prints all its lines and results as they come, and cancel ends it. Ctrl-C ends attach, not the run.`,
   options: {
     state: valued('STATE', 'only those that are running, finished, cancelled or interrupted'),
     user: valued('USER', 'only those of this user'),

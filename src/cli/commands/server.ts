@@ -9,7 +9,7 @@ export const lsxcatd = xcatCommand({
   usage: `Usage: lsxcatd -v | -d | -a | -t
        lsxcatd -h | --help
 
-Shows what the server is.`,
+Shows what kind of server this is.`,
   options: {
     'help|h|?': 'flag',
     'version|v': flag('the version of xCAT whose commands these are'),

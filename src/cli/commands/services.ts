@@ -20,7 +20,7 @@ export const makedhcp = xcatCommand({
     'd|delete': flag('take reservations back'),
     'q|query': flag('show reservations'),
     ...verbose,
-    'l|localonly': flag('only on this server, as always here'),
+    'l|localonly': flag('only on this server (always on)'),
   },
   operands: 1,
   bare: 1,

@@ -69,7 +69,7 @@ Shows a table as it is stored, in a form that tabrestore reads; without a table,
   options: {
     d: flag('describe the tables, or the columns of one'),
     'file|f': valued('FILE', 'write to the file'),
-    'lines|n': valued('NUMBER', 'the latest so many entries of a log'),
+    'lines|n': valued('NUMBER', 'only the latest NUMBER entries of a log'),
     w: repeated('CRITERION', 'only rows that meet it: COLUMN==VALUE, !=, =~ and !~ (% is any text), >, >=, <, <='),
   },
   rules: { optionsEndAt: 1 },

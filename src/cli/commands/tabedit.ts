@@ -148,7 +148,7 @@ export const tabprune = xcatCommand({
   usage: `Usage: tabprune TABLE -a [-V]
        tabprune -h | --help | -v | --version
 
-Removes all rows of a table. Logs lose their entries by themselves, after as many days as site.auditretention and site.eventretention say.`,
+Removes all rows of a table. Logs delete old entries themselves, after site.auditretention and site.eventretention days.`,
   options: {
     a: flag('all rows'),
     n: 'value',

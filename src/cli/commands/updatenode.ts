@@ -8,7 +8,7 @@ import { flag, refused, verbose } from '../options.ts';
 export const updatenode = xcatCommand({
   usage: `Usage: updatenode NODERANGE [-F] [-S] [-P [SCRIPT,...]]
 
-  Brings nodes up to date; without options by all of these.`,
+  Brings nodes up to date; without options it does all of these.`,
   options: {
     'F|sync': flag('files of the synclists of their images'),
     'S|sw': flag('packages of their images'),

@@ -54,7 +54,7 @@ export const mkvm = machineCommand('mkvm', {
 export const chvm = machineCommand('chvm', {
   method: 'PUT',
   at: 'vm',
-  text: 'Changes the virtual machines of nodes, as they run if they do.',
+  text: 'Changes the virtual machines of nodes, without stopping those that run.',
   refuses: { d: refused('muster does not detach disks and keep them; -p deletes them.', 'value') },
 });
 
@@ -82,7 +82,7 @@ export const rmvm = machineCommand('rmvm', {
 export const rmigrate = machineCommand('rmigrate', {
   method: 'POST',
   at: 'vmmigrate',
-  text: 'Moves virtual machines to another hypervisor, as they run if they do.',
+  text: 'Moves virtual machines to another hypervisor, without stopping those that run.',
   words: 1,
   report: { lines: sentence('vmmigrate') },
 });
@@ -90,7 +90,7 @@ export const rmigrate = machineCommand('rmigrate', {
 export const lsvm = nodeCommand({
   usage: `Usage: lsvm NODERANGE
 
-  The machines of hypervisors, or the virtual machine of a node as its hypervisor has it.`,
+  Shows the virtual machines of nodes, as their hypervisors have them.`,
   async run(call) {
     const { client, stdout } = call.invocation;
     const at = path('nodes', call.range, 'attrs', 'vmhost');

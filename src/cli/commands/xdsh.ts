@@ -34,30 +34,30 @@ const settings = [
   'RSYNC_RSH',
 ];
 
-const already = 'as always here';
+const already = '(always on)';
 
 export const xdsh = xcatCommand({
   usage: `Usage: xdsh NODERANGE [OPTIONS] COMMAND...
 
-Runs a command on nodes. The exit status is the number of nodes that failed.`,
+Runs a command on nodes. The exit status is the number of nodes that failed, at most 255.`,
   options: {
     'l|user': valued('USER', 'as this user of the nodes'),
-    'f|fanout': valued('NUMBER', 'so many nodes at once'),
+    'f|fanout': valued('NUMBER', 'work on this many nodes at a time'),
     't|timeout': valued('SECONDS', 'give up a node that takes longer'),
     'e|execute': flag('COMMAND is a script of the management node and its arguments'),
     'E|environment': valued('FILE', 'a file of the management node with the environment'),
     'z|exit-status': flag('show the exit status'),
-    'v|verify': flag('leave out nodes that do not answer, with a word about each'),
-    's|stream': flag(`print output as it arrives, ${already}`),
-    'm|monitor': flag('show how far it is'),
+    'v|verify': flag('skip nodes that do not answer, and name them'),
+    's|stream': flag(`print output as it arrives ${already}`),
+    'm|monitor': flag('show the progress'),
     'Q|silent': flag('print nothing'),
-    'K|keysetup': flag("hand out the key of muster; asks for the user's password"),
+    'K|keysetup': flag("install muster's SSH key on the nodes; asks for the user's password"),
     sudo: flag('by sudo'),
     'q|show-config': flag('show the configuration'),
     'V|version': flag('show the version'),
-    'L|no-locale': flag(`without the locale of the caller, ${already}`),
-    'B|bypass': flag(`without looking at the environment of the caller, ${already}`),
-    noverify: flag('do not look first whether nodes answer'),
+    'L|no-locale': flag(`do not pass on the locale of the caller ${already}`),
+    'B|bypass': flag(`ignore the environment of the caller ${already}`),
+    noverify: flag('do not check first whether nodes answer'),
     'T|trace': refused('muster has no traces of commands; muster runs shows what was run.'),
     X: refused('the environment of the caller is not looked at.', 'value'),
     N: refused('name nodes and groups as the noderange.', 'value'),

@@ -23,7 +23,7 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
     next: 'Send less in one request: split the range or the body.',
   },
   malformed: {
-    when: 'The body is not a JSON object, a member has the wrong type, or a header is not the number it must be.',
+    when: 'The body is not a JSON object, a member has the wrong type, or a header is not a number.',
     next: 'Correct the member or header that the sentence names. Send a JSON object with `Content-Type: application/json`.',
   },
   'missing-action': {
@@ -43,7 +43,7 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
   },
   'unknown-member': {
     when: 'The body has an unknown member, the query has an unknown parameter, or the body is a form.',
-    next: 'Correct the name that the sentence shows. A form becomes a JSON object.',
+    next: 'Correct the name that the sentence shows. Send a JSON object instead of a form.',
     strict: true,
   },
   unauthenticated: {
@@ -75,7 +75,7 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
     metBy: ({ command }) => command.kind === 'long' || ['revert', 'rinstall'].includes(command.name),
   },
   method: {
-    when: 'The path does not offer the method; the header Allow names those it does.',
+    when: 'The path does not have this method; the header Allow lists its methods.',
     next: 'Use one of the methods in `Allow`.',
     metBy: ({ needsToken }) => needsToken === true,
   },
@@ -85,7 +85,7 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
     strict: true,
   },
   deadline: {
-    when: 'The operation timed out on every node it was asked of, or long work took too long.',
+    when: 'The operation timed out on every node, or long work took too long.',
     next: 'Find out why the nodes are slow, or give the work more time (`hardware.powerTimeout`, `boot.timeout`, `longWork.seconds`).',
     metBy: canRespondAsync,
   },
@@ -99,12 +99,12 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
     next: 'Check the range with `muster nodels NODERANGE`, then correct the range or the number.',
   },
   garbled: {
-    when: 'A program or a device answered something that cannot be understood.',
+    when: 'A program or a device sent an answer that muster cannot read.',
     next: 'Look into the log of muster and of the device. Update the firmware or the program that the sentence names.',
     metBy: canRespondAsync,
   },
   unavailable: {
-    when: 'The database or a daemon is away, there were too many requests or failed logins, or the service has a bug; Retry-After may say when to try again.',
+    when: 'The database or a daemon does not answer, there were too many requests or failed logins, or muster has a bug; Retry-After may say when to try again.',
     next: 'Try again after the seconds in `Retry-After`. If it stays, run `muster doctor` and read the log.',
   },
 };
