@@ -102,7 +102,7 @@ describe('one declared line', () => {
     expect(settingsTable(entriesOf(tree)).split('\n').slice(2)).toEqual([
       '| `cache.maxEntries`, `--cache-max-entries NUMBER` | `MUSTER_CACHE_MAX_ENTRIES` | `100` | entries that are kept |',
       '| `cache.directories` (list) | `MUSTER_CACHE_DIRS` | in memory | where they are kept |',
-      '| `cache.mode` | `MUSTER_CACHE_MODE` | `lazy` | when they are made: `lazy`, `eager` |',
+      '| `cache.mode` | `MUSTER_CACHE_MODE` | `lazy` | when they are made. One of: `lazy`, `eager` |',
       '| `cache.enabled` | `MUSTER_CACHE_ENABLED` | `true` | whether they are kept |',
       '| `home`, `--home DIR` | `MUSTER_HOME` | `/home` | where it lives |',
       '| | `MUSTER_KEY` | none | its key |',
