@@ -21,7 +21,7 @@ const entries = find('nav li a').map((link) => ({
   link,
   target: document.getElementById(link.getAttribute('href').slice(1)),
 }));
-const groups = find('nav details');
+const groups = find('nav details details');
 
 function search(words) {
   for (const { element, text } of pieces) element.hidden = !words.every((word) => text.includes(word));
@@ -50,6 +50,14 @@ if (box) {
     target.scrollIntoView();
   });
 }
+
+// The list of contents fills a small screen: there it opens when it is asked for. A link of it leads away from it.
+const contents = document.querySelector('.contents');
+const small = window.matchMedia('(max-width: 52rem)');
+const fold = () => (contents.open = !small.matches);
+fold();
+small.addEventListener('change', fold);
+for (const link of find('a', contents)) link.addEventListener('click', fold);
 
 // The attribute of the root decides which language the style shows.
 const remembered = 'muster.language';

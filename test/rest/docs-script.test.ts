@@ -1,5 +1,5 @@
 import { runInNewContext } from 'node:vm';
-import { type Element, type HTMLButtonElement, type HTMLInputElement, Window } from 'happy-dom';
+import { type Element, type HTMLAnchorElement, type HTMLButtonElement, type HTMLInputElement, Window } from 'happy-dom';
 import { describe, expect, it } from 'vitest';
 import { docsPage } from '../../src/rest/describe/docs.ts';
 import { exampleCurl } from '../../src/rest/describe/html.ts';
@@ -17,6 +17,8 @@ interface Browser {
   readonly clipboard?: { writeText(text: string): Promise<void> };
   /** Throws where the browser keeps nothing. */
   readonly storage?: () => Kept;
+  /** Of the window, in pixels. */
+  readonly width?: number;
 }
 
 function keeping(kept: Record<string, string> = {}): () => Kept {
@@ -24,8 +26,12 @@ function keeping(kept: Record<string, string> = {}): () => Kept {
 }
 
 /** The page after its script has run, as a reader has it. */
-function opened({ clipboard = { writeText: () => Promise.resolve() }, storage = keeping() }: Browser = {}) {
-  const window = new Window();
+function opened({
+  clipboard = { writeText: () => Promise.resolve() },
+  storage = keeping(),
+  width = 1_024,
+}: Browser = {}) {
+  const window = new Window({ width });
   Object.defineProperty(window, 'localStorage', { get: storage });
   const { document } = window;
   document.write(docsPage(musterRoot, few, '1.2.3'));
@@ -137,6 +143,23 @@ describe('the language of the examples', () => {
     const { type, isShown } = opened();
     type('urllib');
     expect(isShown('nothing-found')).toBe(true);
+  });
+});
+
+describe('the list of contents', () => {
+  const isOpen = (page: ReturnType<typeof opened>): boolean =>
+    page.document.querySelector('nav .contents')!.hasAttribute('open');
+
+  it('is open beside the text, and closed above it on a small screen', () => {
+    expect(isOpen(opened())).toBe(true);
+    expect(isOpen(opened({ width: 390 }))).toBe(false);
+  });
+
+  it('closes on a small screen when one of its links is followed', () => {
+    const page = opened({ width: 390 });
+    page.document.querySelector('nav .contents')!.setAttribute('open', '');
+    (page.document.querySelector('nav .contents a') as HTMLAnchorElement).click();
+    expect(isOpen(page)).toBe(false);
   });
 });
 

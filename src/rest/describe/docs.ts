@@ -67,6 +67,7 @@ function navigation(root: Root, groups: readonly [string, Endpoint[]][], types: 
 <p class="name"><a href="#top">muster</a></p>
 <p><a href="${root.prefix}/manual">Manual</a></p>
 <p hidden><input type="search" id="search" placeholder="Search" aria-label="Search this page"></p>
+<details class="contents" open><summary>Contents</summary>
 <strong>Basics</strong>
 <ul>${basics(root).map(({ id, title }) => link(id, title))}${link('about', 'Without credentials')}</ul>
 <strong>Resources</strong>
@@ -76,6 +77,7 @@ ${groups.map(
 `,
 )}<strong>Attributes</strong>
 <ul>${types.map((type) => link(attributesAnchor(type), type))}</ul>
+</details>
 </nav>`;
 }
 

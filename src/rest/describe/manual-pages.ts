@@ -8,10 +8,14 @@ import { html } from './html.ts';
 export const docsDirectory = join(home, 'docs');
 
 /** What a page says under one heading. */
-interface Section {
+export interface Section {
   readonly title: string;
   readonly anchor: string;
+  /** 1 for the title of the page. */
+  readonly depth: number;
   readonly text: string;
+  /** The text without what is typed or printed. */
+  readonly prose: string;
   /** Names that a table below the heading explains. */
   readonly terms: readonly { readonly name: string; readonly text: string }[];
 }
@@ -56,7 +60,8 @@ function markupOf(tokens: Token[], name: string, base: string): string {
           : `<h${depth} id="${id}"><a href="#${id}">${title}</a></h${depth}>\n`;
       },
       link({ href, tokens: inner }) {
-        return `<a href="${html`${servedAt(href, name, base)}`.text}">${this.parser.parseInline(inner)}</a>`;
+        const text = titleOf(href, inner, name) ?? this.parser.parseInline(inner);
+        return `<a href="${html`${servedAt(href, name, base)}`.text}">${text}</a>`;
       },
       code: ({ text, lang = '' }) =>
         html`<figure><figcaption>${captions[lang.split(' ')[0]!] ?? lang}</figcaption><pre tabindex="0"><code>${text}</code></pre></figure>
@@ -82,6 +87,16 @@ const captions: Readonly<Record<string, string>> = {
   yaml: 'YAML',
 };
 
+/** The title of the page that a link names by its file: readers of a served page know no files. */
+function titleOf(href: string, inner: readonly Token[], from: string): string | undefined {
+  const [file] = href.split('#');
+  if (!/\.md$/.test(file!) || inner.map(plain).join('') !== file) return undefined;
+  const { pathname } = new URL(file, `https://manual/${fileOf(from)}`);
+  const path = join(docsDirectory, pathname);
+  const title = existsSync(path) ? /^# (.*)$/m.exec(readFileSync(path, 'utf8'))?.[1] : undefined;
+  return title === undefined ? undefined : html`${title}`.text;
+}
+
 /** Where a link of a page leads when the page is served. */
 function servedAt(href: string, name: string, base: string): string {
   if (/^([a-z]+:|#|\/)/.test(href)) return href;
@@ -105,17 +120,26 @@ export function anchors(): (title: string) => string {
 
 function sectionsOf(tokens: readonly Token[]): Section[] {
   const anchor = anchors();
-  const sections: { title: string; anchor: string; texts: string[]; terms: Section['terms'][number][] }[] = [];
+  const sections: (Omit<Section, 'text' | 'prose' | 'terms'> & {
+    parts: Token[];
+    terms: Section['terms'][number][];
+  })[] = [];
   for (const token of tokens) {
     if (token.type === 'heading') {
-      sections.push({ title: plain(token), anchor: anchor((token as Tokens.Heading).text), texts: [], terms: [] });
+      const { text, depth } = token as Tokens.Heading;
+      sections.push({ title: plain(token), anchor: anchor(text), depth, parts: [], terms: [] });
       continue;
     }
     const section = sections.at(-1);
-    section?.texts.push(plain(token));
+    section?.parts.push(token);
     if (token.type === 'table') section?.terms.push(...termsOf(token as Tokens.Table));
   }
-  return sections.map(({ texts, ...rest }) => ({ ...rest, text: texts.join(' ') }));
+  const textOf = (parts: readonly Token[]): string => parts.map(plain).join(' ');
+  return sections.map(({ parts, ...rest }) => ({
+    ...rest,
+    text: textOf(parts),
+    prose: textOf(parts.filter(({ type }) => type !== 'code')),
+  }));
 }
 
 /** Rows that begin with something in the type of code explain it. */

@@ -37,6 +37,9 @@ ${content}
 `.text;
 
 /** Searches the manual and the interface. */
-export const searchForm = ({ prefix }: Root): Html => html`<form action="${prefix}/manual/search" role="search">
-<input type="search" name="q" placeholder="Search the manual" aria-label="Search the manual">
+export const searchForm = (
+  { prefix }: Root,
+  question = '',
+): Html => html`<form action="${prefix}/manual/search" role="search">
+<input type="search" name="q" value="${question}" maxlength="200" placeholder="Search the manual" aria-label="Search the manual">
 </form>`;

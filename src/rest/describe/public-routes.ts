@@ -9,6 +9,7 @@ import { framePolicy } from './page-frame.ts';
 import { jsonText } from '../http/body-writer.ts';
 import { formAsked } from '../http/parameters.ts';
 import { publicPaths } from './public-paths.ts';
+import { StartGate } from '../http/start-gate.ts';
 import { faultOf, sendBody, sendFault } from '../http/reply.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Root } from '../endpoints/roots.ts';
@@ -57,12 +58,16 @@ function manualRoutes({ version, log }: RestServices, root: Root): PublicRoute[]
   const manual = whenAsked(
     async (): Promise<Manual> => (await import('./manual.ts')).openManual(root, endpoints, version),
   );
-  const route = (path: string, show: (opened: Manual, url: URL) => string | undefined): PublicRoute => ({
+  const searches = new StartGate(1);
+  const route = (
+    path: string,
+    show: (opened: Manual, url: URL) => string | undefined | Promise<string>,
+  ): PublicRoute => ({
     path,
     answer(request, response) {
       const url = new URL(request.url, 'https://muster');
-      const send = (opened: Manual): void => {
-        const page = show(opened, url);
+      const send = async (opened: Manual): Promise<void> => {
+        const page = await show(opened, url);
         const sentence = `The manual has no page at ${url.pathname}; ${root.prefix}/manual lists all.`;
         if (page === undefined) throw new Fault('unknown-path', sentence);
         sendPage(response, page);
@@ -80,7 +85,11 @@ function manualRoutes({ version, log }: RestServices, root: Root): PublicRoute[]
     route('/manual', byPath),
     route('/manual/:page', byPath),
     route('/manual/reference/:page', byPath),
-    route('/manual/search', (opened, { searchParams }) => opened.results(searchParams.get('q') ?? '')),
+    // Anybody may search, and a search takes some milliseconds: between two of them all other requests have their turn.
+    route('/manual/search', async (opened, { searchParams }) => {
+      await searches.turn();
+      return opened.results(searchParams.get('q') ?? '');
+    }),
   ];
 }
 
