@@ -164,6 +164,23 @@ describe('its search', () => {
     );
   });
 
+  it('lets other requests have their turn while many search', async () => {
+    await search('boot');
+    let found = 0;
+    const many = Array.from({ length: 200 }, async () => {
+      await search('muster node server command table image system network');
+      found++;
+    });
+    expect((await get('/health')).status).toBe(200);
+    expect(found).toBeLessThan(100);
+    await Promise.all(many);
+  });
+
+  it('shows excerpts as text, without marks of the source', async () => {
+    for (const question of ['install', 'dhcp', 'password', 'settings'])
+      expect((await search(question)).match(/<p>[^<]*(\]\(|`)[^<]*<\/p>/g) ?? []).toEqual([]);
+  });
+
   it('keeps the question in its box, whatever is in it', async () => {
     expect(await search('dhcp relay')).toContain('value="dhcp relay"');
     expect(await search('"><b onclick=x>')).toContain('value="&quot;&gt;&lt;b onclick=x&gt;"');

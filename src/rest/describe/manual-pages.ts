@@ -90,7 +90,7 @@ const captions: Readonly<Record<string, string>> = {
 /** The title of the page that a link names by its file: readers of a served page know no files. */
 function titleOf(href: string, inner: readonly Token[], from: string): string | undefined {
   const [file] = href.split('#');
-  if (!/\.md$/.test(file!) || inner.map(plain).join('') !== file) return undefined;
+  if (!file!.endsWith('.md') || inner.map(plain).join('') !== file) return undefined;
   const { pathname } = new URL(file, `https://manual/${fileOf(from)}`);
   const path = join(docsDirectory, pathname);
   const title = existsSync(path) ? /^# (.*)$/m.exec(readFileSync(path, 'utf8'))?.[1] : undefined;
@@ -145,21 +145,16 @@ function sectionsOf(tokens: readonly Token[]): Section[] {
 /** Rows that begin with something in the type of code explain it. */
 const termsOf = ({ rows }: Tokens.Table): Section['terms'] =>
   rows.flatMap(([first, ...others]) =>
-    first?.tokens[0]?.type === 'codespan'
-      ? [
-          {
-            name: plain({ type: 'cell', raw: '', tokens: first.tokens }),
-            text: others.map(({ text }) => text.replaceAll('`', '')).join(' '),
-          },
-        ]
-      : [],
+    first?.tokens[0]?.type === 'codespan' ? [{ name: cellText(first), text: others.map(cellText).join(' ') }] : [],
   );
+
+const cellText = ({ tokens }: Tokens.TableCell): string => tokens.map(plain).join('');
 
 /** What a reader reads of it. */
 function plain(token: Token): string {
   if (token.type === 'table') {
-    const { header, rows } = token as Tokens.Table;
-    return [header, ...rows].flatMap((row) => row.map(({ text }) => text.replaceAll('`', ''))).join(' ');
+    const { rows } = token as Tokens.Table;
+    return rows.map((row) => row.map(cellText).filter(Boolean).join(': ')).join('; ');
   }
   if (token.type === 'list') return (token as Tokens.List).items.map(plain).join(' ');
   if (token.type === 'html') return '';

@@ -1,5 +1,5 @@
 /** Without the endings that differ from one sentence to the next: `nodes` and `node`, `expired` and `expires` are one word. */
-export function stemOf(word: string): string {
+function stemOf(word: string): string {
   const shorter = word.replace(/^(.{3,}?)(?:ies|es|s|ed|ing|ion|e|y)$/, '$1');
   return shorter === word ? word : stemOf(shorter);
 }
