@@ -82,8 +82,8 @@ ${definitions(noderangeExamples.map(({ range, meaning }) => [range, meaning]))}`
     title: 'Dry run',
     text: html`<p>With <code>dryRun=1</code> a change of the database goes through the same checks and the same policy, and nothing is
 changed. The reply, with the status 200, shows each row that would be written before and after, <code>null</code> where there is
-none, and how many objects the path names. A command on nodes is sent to nobody: <code>targets</code> says by node whom it would go to,
-<code>refused</code> by node why it would not. What only the device itself would refuse is not known. Secrets are not shown. What can
+none, and how many objects the path names. A command on nodes is not sent: <code>targets</code> says for each node where it would go,
+<code>refused</code> why muster would not send it. What only the device itself would refuse is not known. Secrets are not shown. What can
 not be tried, such as writing the hosts file, is refused with a sentence and not done. Any other spelling is an error, so that a slip
 never does the real thing.</p>`,
     example: html`${codeBox('Request', curlLine(`${baseUrl(root)}/nodes/n1?dryRun=1`, { method: 'PUT', body: { mgt: 'openbmc' } }))}

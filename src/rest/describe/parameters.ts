@@ -86,7 +86,7 @@ export const commonParameters: readonly CommonParameter[] = [
     schema: { type: 'string', const: '1' },
     example: '1',
     description:
-      'Checks everything and does nothing: the reply says what a change of the database would write, and whom a command on nodes would be sent to.',
+      'Checks everything and does nothing: the reply says what a change of the database would write, and where a command on nodes would go.',
     takenBy: canDryRun,
   },
   {
