@@ -1,3 +1,4 @@
+import MiniSearch, { type SearchResult } from 'minisearch';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Root } from '../endpoints/roots.ts';
 import { membersOf } from './attribute-schemas.ts';
@@ -89,85 +90,37 @@ export interface Found {
   readonly complete: boolean;
 }
 
-/** How much a word says about each entry that has it, by the number of the entry. */
-type Weights = Map<number, number>;
-
-/** Which entries have a word, for all words. */
-function indexOf(entries: readonly Entry[]): Map<string, Weights> {
-  const byWord = new Map<string, Weights>();
-  entries.forEach((entry, position) => {
-    for (const [word, weight] of weightsOf(entry)) {
-      if (!byWord.has(word)) byWord.set(word, new Map());
-      byWord.get(word)!.set(position, weight);
-    }
-  });
-  return byWord;
-}
-
-/** Makes a search over entries. The first search reads all of them, in a fifth of a second; each other one only what has its words. */
+/** Makes a search over entries. The first search reads all of them, in a fifth of a second. */
 export function searchOf(entries: readonly Entry[]): (question: string) => Found {
-  let byWord: Map<string, Weights> | undefined;
+  let index: MiniSearch | undefined;
   return (question) => {
-    byWord ??= indexOf(entries);
-    const rated: { weights: Weights; rarity: number }[] = [];
-    for (const word of wordsOf(question)) {
-      const weights = weightsFor(word, byWord);
-      rated.push({ weights, rarity: Math.log(1 + entries.length / (weights.size + 1)) });
-    }
-    const best = scored(rated)
-      .map(({ position, score, share }) => ({ entry: entries[position]!, score, share }))
-      .toSorted((a, b) => b.score * b.entry.worth - a.score * a.entry.worth);
+    const words = wordsOf(question).map((word) => [word, ...alternativesTo(word)]);
+    if (words.length === 0) return { entries: [], complete: false };
+    index ??= indexOf(entries);
+    const results = index.search({ combineWith: 'OR', queries: words.flat() }, { boost, prefix, boostDocument });
     const shown = new Map<string, Entry>();
-    for (const { entry } of best) {
+    for (const { id } of results) {
       if (shown.size === most) break;
+      const entry = entries[Number(id)]!;
       if (!shown.has(entry.link)) shown.set(entry.link, entry);
     }
-    return { entries: [...shown.values()], complete: best.some(({ share }) => share > 0.999) };
+    const hasAll = ({ queryTerms }: SearchResult): boolean =>
+      words.every((same) => same.some((word) => queryTerms.includes(word)));
+    return { entries: [...shown.values()], complete: results.some(hasAll) };
   };
-}
 
-/** What has more of the words comes before what has one of them often; rare words say more. */
-function scored(
-  words: readonly { readonly weights: Weights; readonly rarity: number }[],
-): { position: number; score: number; share: number }[] {
-  const all = words.reduce((sum, { rarity }) => sum + rarity, 0);
-  const sums = new Map<number, { sum: number; share: number }>();
-  for (const { weights, rarity } of words) {
-    for (const [position, weight] of weights) {
-      const { sum, share } = sums.get(position) ?? { sum: 0, share: 0 };
-      sums.set(position, { sum: sum + weight * rarity, share: share + rarity / all });
-    }
+  function boostDocument(id: unknown): number {
+    return entries[Number(id)]!.worth;
   }
-  return [...sums].map(([position, { sum, share }]) => ({ position, score: sum * share * share, share }));
 }
 
-/** A word of a title counts most, and more in a short one; a word of the text counts more in a short text, and if it is there often. */
-function weightsOf({ title, within, text }: Entry): Map<string, number> {
-  const weights = new Map<string, number>();
-  const add = (word: string, weight: number): void => void weights.set(word, (weights.get(word) ?? 0) + weight);
-  const titleWords = new Set(stemsOf(title));
-  for (const word of titleWords) add(word, 2 + 4 / titleWords.size);
-  for (const word of new Set(stemsOf(within))) add(word, 1);
-  const counts = new Map<string, number>();
-  const textWords = stemsOf(text);
-  for (const word of textWords) counts.set(word, (counts.get(word) ?? 0) + 1);
-  for (const [word, count] of counts) add(word, (2 * count) / (count + 0.5 + textWords.length / 100));
-  return weights;
-}
+/** A word of a title says most. */
+const boost = { title: 4, within: 1.5 };
+/** A word may be the beginning of another. */
+const prefix = (word: string): boolean => word.length >= 4;
 
-/** A word that fewer entries have may be the beginning of another. */
-const few = 10;
-
-/** A word itself counts in full; one that means the same, or that begins with it, counts less. */
-function weightsFor(word: string, byWord: ReadonlyMap<string, Weights>): Weights {
-  const found: Weights = new Map();
-  const take = (from: string, factor: number): void => {
-    for (const [position, weight] of byWord.get(from) ?? [])
-      found.set(position, Math.max(found.get(position) ?? 0, weight * factor));
-  };
-  take(word, 1);
-  for (const other of alternativesTo(word)) take(other, 0.7);
-  if (word.length >= 3 && found.size < few)
-    for (const longer of byWord.keys()) if (longer !== word && longer.startsWith(word)) take(longer, 0.4);
-  return found;
+function indexOf(entries: readonly Entry[]): MiniSearch {
+  const index = new MiniSearch({ fields: ['title', 'within', 'text'], tokenize: stemsOf, processTerm: (word) => word });
+  index.addAll(entries.map((entry, id) => ({ id, ...entry })));
+  return index;
 }
