@@ -90,7 +90,7 @@ export const rmigrate = machineCommand('rmigrate', {
 export const lsvm = nodeCommand({
   usage: `Usage: lsvm NODERANGE
 
-  Shows the virtual machines of nodes, as their hypervisors have them.`,
+  Shows the virtual machine of a node as its hypervisor has it. For a hypervisor (mgt=kvm, no vmhost) it lists the machines there.`,
   async run(call) {
     const { client, stdout } = call.invocation;
     const at = path('nodes', call.range, 'attrs', 'vmhost');
