@@ -39,9 +39,9 @@ export interface Driver<Access = unknown> {
   readonly attributes: readonly string[];
   /**
    * Touches nothing outside; a Fault says all that is wrong with the attributes. What depends on more than the definitions, such
-   * as the address of a name, is a promise and asked for each time.
+   * as the address of a name, is a promise and asked for each time. With `subnodes` the node is meant as what has others behind it.
    */
-  target(node: DriverNode): DriverTarget<Access> | Promise<DriverTarget<Access>>;
+  target(node: DriverNode, needs: keyof Capabilities): DriverTarget<Access> | Promise<DriverTarget<Access>>;
   connect(access: Access): Capabilities;
   /** Where its nodes run, if they are virtual machines; muster watches those that the definitions name. */
   readonly hypervisors?: {

@@ -15,7 +15,7 @@ export class Hardware {
   readonly #drivers: ReadonlyMap<string, Driver>;
   readonly #box: SecretBox;
   /** Targets of nodes, by what picks the driver: they hold as long as the snapshot. Opening secrets takes most of the time. */
-  readonly #cache = new WeakMap<EffectiveReader, { power: TargetCache; other: TargetCache }>();
+  readonly #cache = new WeakMap<EffectiveReader, Record<Purpose, TargetCache>>();
 
   constructor(drivers: ReadonlyMap<string, Driver>, box: SecretBox) {
     this.#drivers = drivers;
@@ -34,8 +34,9 @@ export class Hardware {
   ): (node: string) => DeviceTarget | Promise<DeviceTarget> {
     const reader = effectiveReader(snapshot);
     let caches = this.#cache.get(reader);
-    if (!caches) this.#cache.set(reader, (caches = { power: new Map(), other: new Map() }));
-    const [cache, pickers] = needs === 'power' ? [caches.power, powerPickers] : [caches.other, usualPickers];
+    if (!caches) this.#cache.set(reader, (caches = { power: new Map(), subnodes: new Map(), other: new Map() }));
+    const cache = caches[needs === 'power' || needs === 'subnodes' ? needs : 'other'];
+    const pickers = needs === 'power' ? powerPickers : usualPickers;
     return (node) => {
       const known = instead ? undefined : cache.get(node);
       const driver = known?.driver ?? this.#driverOf(reader, node, command, pickers);
@@ -44,10 +45,10 @@ export class Hardware {
       if (known) return typeof known.target === 'function' ? known.target() : known.target;
       const described = driverNode(reader, this.#box, node, driver);
       const read = instead ? { ...described, attributes: { ...described.attributes, ...instead } } : described;
-      const made = driver.target(read);
+      const made = driver.target(read, needs);
       const named = (target: DriverTarget): DeviceTarget => ({ driver: driver.name, ...target });
       if (made instanceof Promise) {
-        if (!instead) cache.set(node, { driver, target: async () => named(await driver.target(read)) });
+        if (!instead) cache.set(node, { driver, target: async () => named(await driver.target(read, needs)) });
         return made.then(named);
       }
       const target = named(made);
@@ -76,7 +77,9 @@ export class Hardware {
   }
 }
 
-/** Of those that depend on more than the definitions, what asks again. */
+/** What makes a difference to the target. */
+type Purpose = 'power' | 'subnodes' | 'other';
+
 /** A target that depends on more than the definitions is made each time. */
 type TargetCache = Map<
   string,

@@ -3,7 +3,7 @@ import type { Capabilities, Offered } from '../capabilities.ts';
 import { driverKind } from '../driver.ts';
 import { Hypervisors } from './hypervisors.ts';
 import { kvmInventory, kvmSubnodes, kvmVitals } from './readings.ts';
-import type { KvmAccess, Machine } from './machine.ts';
+import { type KvmAccess, type Machine, noHypervisor } from './machine.ts';
 import { machineAttributes } from './machine-settings.ts';
 import { kvmNextBoot, kvmPower } from './power.ts';
 import { kvmSnapshots } from './snapshots.ts';
@@ -87,7 +87,8 @@ export const kvm = driverKind({
       offers,
       attributes: ['vmhost', ...machineAttributes],
       hypervisors,
-      async target({ name, attributes: { vmhost, ...attributes } }) {
+      async target({ name, attributes: { vmhost, ...attributes } }, needs) {
+        if (vmhost === undefined && needs !== 'subnodes') throw noHypervisor();
         const host = vmhost ?? name;
         const route = await hypervisors.routeTo(host);
         return {

@@ -33,8 +33,11 @@ export function hypervisorOf(
 ): Promise<Hypervisor> {
   const { host, route } = access;
   if (host !== undefined) return hypervisors.at(host, route, signal);
-  throw new Fault('invalid', 'its attribute vmhost, the hypervisor it is on, is not set.');
+  throw noHypervisor();
 }
+
+export const noHypervisor = (): Fault =>
+  new Fault('invalid', 'its attribute vmhost, the hypervisor it is on, is not set.');
 
 /** Works on the machine. One that is gone from where it was known is looked for once more: nothing was done to it. */
 export async function onMachine<T>(

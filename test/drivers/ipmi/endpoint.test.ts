@@ -37,7 +37,7 @@ test.each([
   const account = (name: string, username?: string) =>
     rows[name]?.find((row) => row.username === username) ?? rows[name]?.[0];
   const node = { name: 'n1', attributes: { bmc: '127.0.0.1', ...attributes }, account };
-  expect(await ipmiDriver({}).target(node)).toMatchObject({ access: { key } });
+  expect(await ipmiDriver({}).target(node, 'power')).toMatchObject({ access: { key } });
 });
 
 test('only the configured cipher suites are offered', () => {

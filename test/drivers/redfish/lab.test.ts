@@ -275,7 +275,10 @@ describe('what goes wrong', () => {
 
   it('is told before a node is touched', () => {
     const target = (driver: Driver, attributes: Record<string, string>) =>
-      driver.target({ name: 'n', attributes, account: (key) => (key === 'openbmc' ? { username: 'o' } : undefined) });
+      driver.target(
+        { name: 'n', attributes, account: (key) => (key === 'openbmc' ? { username: 'o' } : undefined) },
+        'power',
+      );
     expect(() => target(redfish, { bmc: 'a b' })).toThrow(
       /^its attribute bmc, "a b", is not an address.* no user name and no password .*passwd with the key redfish\.$/,
     );
