@@ -37,7 +37,7 @@ export async function prepareFirstStart(
     return draft.changes();
   });
   if (generated === undefined) return '';
-  if (isFirst) return `root's password is in ${file}; docs/accounts.md shows how to change it.\n`;
+  if (isFirst) return `root's password is in ${file}; the page manual/accounts of the server shows how to change it.\n`;
   rmSync(file);
   return '';
 }

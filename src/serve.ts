@@ -114,6 +114,9 @@ async function listen(context: Context, rows: readonly Endpoint[]): Promise<Serv
   return open(context, rows, config.listen, loadCredentials(config));
 }
 
+/** Node would take one of the name's addresses, whichever comes first. */
+const numeric = (host: string): string => (host === 'localhost' ? '127.0.0.1' : host);
+
 async function open(
   context: Context,
   rows: readonly Endpoint[],
@@ -122,13 +125,12 @@ async function open(
 ): Promise<Server[]> {
   const servers: Server[] = [];
   for (const { host, port } of addresses) {
-    // Node would take one of the name's addresses, whichever comes first.
-    const address = host === 'localhost' ? '127.0.0.1' : host;
+    const address = numeric(host);
     const server = createServer(context, credentials, rows);
     servers.push(server);
     try {
       // [::] alone takes IPv4 too; beside an IPv4 address on the same port it would take that one's place.
-      const ipv6Only = addresses.some((other) => other.port === port && isIPv4(other.host));
+      const ipv6Only = addresses.some((other) => other.port === port && isIPv4(numeric(other.host)));
       await once(server.listen({ host: address, port, ipv6Only }), 'listening');
     } catch (error) {
       for (const each of servers) each.close();

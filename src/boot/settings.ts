@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 export const bootSettings = Type.Object({
   listen: setting(
     ListenAddresses,
-    "addresses and ports where booting machines fetch files by HTTP; muster's DHCP sends them to port 80",
+    "addresses and ports where booting machines fetch files by HTTP; muster's DHCP sends them to the port of the site attribute `httpport`, 80 if that is not set",
     {
       defaultText: 'off',
     },

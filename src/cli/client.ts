@@ -281,7 +281,7 @@ function refusedBy(reply: WireReply, text: string): Refused {
 
 /** The header has the first note only. */
 const withRun = (note: string, run: string | undefined): string =>
-  note.replace(/\((\d+) more in the run\)$/, `($1 more: muster runs show ${run ?? 'ID'})`);
+  note.replace(/\((\d+) more in the run\)$/, (_, count: string) => `(${count} more: muster runs show ${run ?? 'ID'})`);
 
 async function* linesOf(reply: WireReply, place: string): AsyncGenerator<StreamLine> {
   let ended = false;

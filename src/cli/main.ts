@@ -69,6 +69,16 @@ async function run(entry: CommandEntry): Promise<number> {
   }
 }
 
+/** The exit status stays unless the warnings cannot be written. */
+async function warn(code: number): Promise<number> {
+  try {
+    for (const note of client.notes) await stderr.line(`Warning: ${note}`);
+    return code;
+  } catch (error) {
+    return error instanceof ReaderGone ? code : code || 1;
+  }
+}
+
 /** No await outside of functions, so that the bundle can be a script. */
 async function main(): Promise<void> {
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -76,7 +86,7 @@ async function main(): Promise<void> {
   if (entry) {
     code = await run(entry);
     // Scripts that call commands of xCAT get what they know; somebody at a terminal gets all that the server said.
-    if (entry.isMuster || terminal.stderr) for (const note of client.notes) await stderr.line(`Warning: ${note}`);
+    if (entry.isMuster || terminal.stderr) code = await warn(code);
     if (terminal.stderr && client.unknownNames.length > 0) await suggestNames({ client, stderr });
   } else {
     stderr.line(`muster: There is no command "${name}". Call muster help for a list.`);

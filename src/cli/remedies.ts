@@ -1,3 +1,5 @@
+import { quoteWord } from '../core/shell-words.ts';
+
 /**
  * Sentences of the server advise requests, because programs read them too. Whoever types commands gets the commands instead. Each request
  * that a sentence of muster names has a line here; a test looks for those that have none.
@@ -29,14 +31,13 @@ const tableRow = /PUT \/tables\/(\w+)\/rows\/(\S+) (?:with )?\{([^}]*)\}/g;
 
 /** A sentence of the server in the words of the command line. */
 export function inCommands(sentence: string): string {
-  if (!/\b(GET|PUT|POST|DELETE) \//.test(sentence)) return sentence;
+  // Sentences of muster are short; what is longer is not searched for requests.
+  if (sentence.length > 4_096 || !/\b(GET|PUT|POST|DELETE) \//.test(sentence)) return sentence;
   const rows = sentence.replaceAll(tableRow, (_, table: string, key: string, members: string) => {
     const values = members
       .matchAll(/"(\w+)":"([^"]*)"/g)
-      .map(([, column, value]) => `${table}.${column}=${shown(value!)}`);
+      .map(([, column, value]) => `${table}.${column}=${quoteWord(value!)}`);
     return ['tabch', key, ...values].join(' ');
   });
   return commands.reduce((text, [request, command]) => text.replaceAll(request, command), rows);
 }
-
-const shown = (value: string): string => (/\s/.test(value) ? `"${value}"` : value);

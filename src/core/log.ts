@@ -17,7 +17,7 @@ interface LogFileOptions {
 /** Milliseconds between two looks whether somebody has moved, removed or emptied the file. */
 const lookEvery = 1_000;
 
-/** A file that is begun again when it is full, and when somebody has moved or removed it. */
+/** A file that a new one replaces when it is full, and when somebody has moved or removed it. */
 class LogFile implements LineTarget {
   readonly note: (lost: number) => string;
   readonly #options: LogFileOptions;

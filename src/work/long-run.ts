@@ -12,7 +12,7 @@ export const longWorkSettings = Type.Object({
   seconds: setting(Count, 'seconds that long work, such as building an image, may take', { default: 14_400 }),
   atOnce: setting(
     Count,
-    'long commands to run at the same time; one user gets all but one of these places, and more commands wait',
+    'long commands to run at the same time; one user gets all but one of these places, at least one; more commands wait',
     {
       default: 4,
     },

@@ -81,7 +81,7 @@ describe('the way to the server', { timeout: 90_000 }, () => {
     const { code, stderr } = await run(['lsdef'], { ...secure(), MUSTER_TOKEN: 'nosuch' });
     expect(code).toBe(1);
     expect(stderr).toBe(
-      'Error: Authentication failure\nError: The token is not known or has expired; POST /tokens gives a new one.\n',
+      'Error: Authentication failure\nError: The token is not known or has expired; muster login gives a new one.\n',
     );
   });
 });

@@ -127,7 +127,7 @@ describe('muster login', { timeout: 90_000 }, () => {
     await server.ok('DELETE', lifetime);
     const { token } = contexts().contexts.short;
     await expect.poll(async () => (await server.call('GET', '/nodes', { token })).status).toBe(401);
-    const sentence = 'The token is not known or has expired; POST /tokens gives a new one.';
+    const sentence = 'The token is not known or has expired; muster login gives a new one.';
     expect(await run(['lsdef'], { MUSTER_CONTEXT: 'short' })).toEqual({
       code: 1,
       stdout: '',

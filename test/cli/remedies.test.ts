@@ -16,7 +16,7 @@ describe('what the server advises, for whoever types commands', () => {
     ['DELETE /tables/spcert/rows/node=n1. The next', 'tabch -d node=n1 spcert. The next'],
     [
       'PUT /tables/sshhostkey/rows/node=n1 with {"hostkey":"ssh-ed25519 AAAA..."}.',
-      'tabch node=n1 sshhostkey.hostkey="ssh-ed25519 AAAA...".',
+      `tabch node=n1 sshhostkey.hostkey='ssh-ed25519 AAAA...'.`,
     ],
     [
       'PUT /tables/passwd/rows/key=omapi,username=K {"password":"S","cryptmethod":"hmac-sha256"}.',

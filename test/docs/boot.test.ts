@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { it } from 'vitest';
+import { said } from '../lab/child.ts';
 import { writePack } from '../boot/packed-image.ts';
 import { labAccounts } from '../lab/addresses.ts';
 import { burnRocky } from './fixtures/rocky-medium.ts';
@@ -42,10 +42,7 @@ async function startProcessors({ server, start, environment }: World): Promise<v
     '10.3',
     ...to,
   );
-  while (!lab.log().includes('The lab is ready')) {
-    if (lab.process.exitCode !== null) throw new Error(`The BMCs have ended:\n${lab.log()}`);
-    await pause(50);
-  }
+  await said(lab, 'The lab is ready');
 }
 
 /** A machine that nobody knows has booted, and said who it is. */

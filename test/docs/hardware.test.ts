@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { it } from 'vitest';
-import { said } from './fixtures/machines.ts';
+import { said } from '../lab/child.ts';
 import { runPage } from './run-page.ts';
 
 it('docs/hardware.md shows commands that work', () =>

@@ -4,7 +4,8 @@ import { it } from 'vitest';
 import { type LabChild, startChild } from '../lab/child.ts';
 import { connectNamespaces, makeNamespace } from '../lab/netns.ts';
 import type { LabDevice } from '../lab/slp.ts';
-import { machine, said, startMachines } from './fixtures/machines.ts';
+import { said } from '../lab/child.ts';
+import { machine, startMachines } from './fixtures/machines.ts';
 import { runPage } from './run-page.ts';
 
 /** Devices that lsslp finds. */

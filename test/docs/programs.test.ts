@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { it } from 'vitest';
+import { said } from '../lab/child.ts';
 import { rootPassword } from '../harness/server.ts';
 import { runPage } from './run-page.ts';
 
@@ -21,10 +21,7 @@ it('docs/programs.md shows commands that work', () =>
       inside.run('rm', '-rf', '/var/lib/muster');
       inside.run('ln', '-s', join(directory, 'muster'), '/var/lib/muster');
       const lab = start('bmcs', process.execPath, join(import.meta.dirname, 'fixtures/light-bmcs.ts'), ...bmcs);
-      while (!lab.log().includes('ready')) {
-        if (lab.process.exitCode !== null) throw new Error(`The BMCs did not start:\n${lab.log()}`);
-        await pause(50);
-      }
+      await said(lab, 'ready');
     },
     ready({ server }) {
       // As the first start writes it where nobody gives a password.

@@ -1,8 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
-import { type LabChild, startChild } from '../lab/child.ts';
+import { type LabChild, said, startChild } from '../lab/child.ts';
 import { makeNamespace, type Namespace } from '../lab/netns.ts';
 
 /**
@@ -39,16 +38,44 @@ export interface WorldOptions {
 
 const checkout = join(import.meta.dirname, '../..');
 
-export async function makeWorld({ settings = {}, addresses = [], prepare, ready }: WorldOptions = {}): Promise<World> {
-  const directory = temporaryDirectory();
-  const network = makeNamespace();
-  const children: LabChild[] = [];
-  const holder = holdFiles(network, directory);
-  children.push(holder);
-  while (!holder.log().includes('ready')) {
-    if (holder.process.exitCode !== null) throw new Error(`The world could not be made:\n${holder.log()}`);
-    await pause(20);
+export async function makeWorld(options: WorldOptions = {}): Promise<World> {
+  // Whatever fails, all that was begun is ended, the latest first.
+  const endings: (() => Promise<void> | void)[] = [];
+  const endAll = async (): Promise<void> => {
+    const failures: unknown[] = [];
+    for (const end of endings.toReversed()) {
+      try {
+        await end();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  };
+  try {
+    const world = await begin(options, endings, endAll);
+    await options.ready?.(world);
+    return world;
+  } catch (error) {
+    await endAll().catch(() => {
+      // What went wrong first says more.
+    });
+    throw error;
   }
+}
+
+async function begin(
+  { settings = {}, addresses = [], prepare }: WorldOptions,
+  endings: (() => Promise<void> | void)[],
+  stop: () => Promise<void>,
+): Promise<World> {
+  const directory = temporaryDirectory();
+  endings.push(() => rmSync(directory, { recursive: true, force: true }));
+  const network = makeNamespace();
+  endings.push(() => network.remove());
+  const holder = holdFiles(network, directory);
+  endings.push(() => holder.stop());
+  await said(holder, 'ready');
   const words = ['--target', String(holder.process.pid), '--mount', '--net', `--wdns=${directory}`];
   const inside: Namespace = {
     name: network.name,
@@ -59,7 +86,7 @@ export async function makeWorld({ settings = {}, addresses = [], prepare, ready 
   const start = (name: string, program: string, ...args: string[]): LabChild => {
     const [first, ...rest] = inside.command(program, ...args);
     const child = startChild(first, rest, { directory, logFile: join(directory, `${name}.log`) });
-    children.push(child);
+    endings.push(() => child.stop());
     return child;
   };
   if (addresses.length > 0) {
@@ -68,6 +95,7 @@ export async function makeWorld({ settings = {}, addresses = [], prepare, ready 
     for (const address of addresses) inside.run('ip', 'address', 'add', address, 'dev', 'cluster0');
   }
   const end = await prepare?.({ inside, directory, start });
+  if (end) endings.push(end);
   const data = join(directory, 'muster');
   mkdirSync(data);
   const server = await startServer({
@@ -82,7 +110,8 @@ export async function makeWorld({ settings = {}, addresses = [], prepare, ready 
       ...settings,
     },
   });
-  const world: World = {
+  endings.push(() => server.stop());
+  return {
     server,
     inside,
     directory,
@@ -97,21 +126,8 @@ export async function makeWorld({ settings = {}, addresses = [], prepare, ready 
       CA: `--cacert ${data}/tls/ca.pem`,
       J: 'Content-Type: application/json',
     },
-    async stop() {
-      await server.stop();
-      await end?.();
-      for (const child of children.toReversed()) await child.stop();
-      network.remove();
-      rmSync(directory, { recursive: true, force: true });
-    },
+    stop,
   };
-  try {
-    await ready?.(world);
-  } catch (error) {
-    await world.stop();
-    throw error;
-  }
-  return world;
 }
 
 /** A process that keeps the files of this machine as the world sees them: every write goes to memory. */
@@ -125,7 +141,7 @@ mkdir layer/upper layer/work
 mount -t overlay overlay -o lowerdir=/,upperdir=layer/upper,workdir=layer/work root
 for shared in proc sys dev; do mount --rbind /$shared root/$shared; done
 mount -t tmpfs tmpfs root/run
-mount --bind . root${directory}
+for own in ${checkout} ${directory}; do mkdir -p root$own; mount --bind $own root$own; done
 mkdir -p root/install root/before
 cd root
 pivot_root . before

@@ -36,6 +36,7 @@ export const longest: readonly RegExp[] = [
   /^test\/boot\/(ramdisk|debian-installer)\.test/,
   /^test\/cli\/replay-/,
   /^test\/boot\/(ipv6-firmware|other-architecture|uefi-disk)\.test/,
+  /^test\/docs\/(boot|images|machines|names)\.test/,
   /^test\/(remote|update)\/many\.test/,
   /\/(crash|kill|long-work-kill)\.test/,
   /\/lab\.test/,

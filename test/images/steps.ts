@@ -64,7 +64,7 @@ function container(top: string, words: string): PullJob {
   };
 }
 
-const moduleOf = (path: string): string => new URL(`../../../src/images/${path}`, import.meta.url).href;
+const moduleOf = (path: string): string => new URL(`../../src/images/${path}`, import.meta.url).href;
 
 export const steps: readonly Step[] = [
   { name: 'pack', module: moduleOf('pack/pack.ts'), prepare: async (top) => jobOf(await packed(top)) },

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** A process of a lab. It ends with the process that started it, however that one ends. */
 export interface LabChild {
@@ -38,15 +39,23 @@ export function startChild(program: string, args: readonly string[], options: Ch
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
       child.kill('SIGTERM');
-      const patience = setTimeout(() => child.kill('SIGKILL'), 3_000);
+      const timeout = setTimeout(() => child.kill('SIGKILL'), 3_000);
       await ended;
-      clearTimeout(patience);
+      clearTimeout(timeout);
     },
   };
 }
 
 export const hasEnded = ({ process: child }: LabChild): boolean =>
   child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+
+/** Waits until it has written a text. */
+export async function said(child: LabChild, text: string): Promise<void> {
+  while (!child.log().includes(text)) {
+    if (hasEnded(child)) throw new Error(`It ended before it said "${text}":\n${child.log()}`);
+    await pause(20);
+  }
+}
 
 export function isAlive(pid: number): boolean {
   try {

@@ -96,7 +96,7 @@ it('a group with members is removed, which is told', async () => {
 it('what attributes mean is told, by type and by table, and a slip is answered with what may be meant', async () => {
   const { node } = await server.ok('GET', '/attributes/node');
   expect(node.rack).toEqual({
-    meaning: 'rack it stands in',
+    meaning: 'rack that holds it',
     type: 'text',
     stored: ['nodepos.rack'],
     readBy: expect.any(String),

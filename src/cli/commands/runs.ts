@@ -7,6 +7,7 @@ import { writeData } from '../formats.ts';
 import { type RemoteOutput, textLines } from '../nodes/remote-lines.ts';
 import { foldNames, valueLines } from '../nodes/results.ts';
 import { valued } from '../options.ts';
+import { inCommands } from '../remedies.ts';
 import { oneLine } from '../output.ts';
 
 type Output = RemoteOutput & { readonly notes?: readonly string[] };
@@ -78,7 +79,7 @@ muster events --kinds run shows runs as they begin and end.`,
         const run = (await client.get(path('runs', id))) as Run;
         if (format === 'json') return say(invocation, JSON.stringify(run, null, 2));
         if (format) return writeData(invocation, format, [run]);
-        const warnings = (run.notes ?? []).map((note) => `Warning: ${note}`);
+        const warnings = (run.notes ?? []).map((note) => `Warning: ${inCommands(note)}`);
         return say(invocation, [lineOf(run), ...(run.messages ?? []), ...warnings].join('\n'));
       }
       case 'cancel':
@@ -145,8 +146,8 @@ async function attach({ client, stdout, stderr, signal }: Invocation, id: string
   }
 
   function end(run: Run): number {
-    for (const sentence of run.error ?? []) stderr.line(`muster runs: ${sentence}`);
-    for (const note of run.notes ?? []) stderr.line(`Warning: ${note}`);
+    for (const sentence of run.error ?? []) stderr.line(`muster runs: ${inCommands(sentence)}`);
+    for (const note of run.notes ?? []) stderr.line(`Warning: ${inCommands(note)}`);
     if (run.note !== undefined) stderr.line(`muster runs: ${run.note}`);
     const failed = (run.results ?? []).filter(({ error }) => error !== undefined).map(({ node }) => node);
     if (failed.length > 0) stderr.line(`Failed: ${foldNames(failed)}`);

@@ -62,7 +62,7 @@ async function build(job: GenJob, task: Work): Promise<GenMade> {
     await copyTree(task, present!, tree);
     await builder.update(task, recipe, tree, scratch, changes);
   } else {
-    task.tell(`The tree is built again from ${recipe.packages.sources.map(nameOf).join(', ')}.`);
+    task.tell(`A new tree is built from ${recipe.packages.sources.map(nameOf).join(', ')}.`);
     await builder.create(task, recipe, tree, scratch);
   }
   await runPostinstall(job, task, tree);

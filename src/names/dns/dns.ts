@@ -88,7 +88,7 @@ export class Dns {
     await this.#local?.close();
   }
 
-  /** Makes configuration and zones again with all hosts of the hosts file in them. Answers with what was left out, aliases apart. */
+  /** Makes configuration and zones, with all hosts of the hosts file in them. Answers with what was left out, aliases apart. */
   async setUp(snapshot: Snapshot): Promise<{ messages: string[]; lostAliases: string[] }> {
     const zones = zonesOf(snapshot);
     const warnings = new Warnings(zones.warnings);

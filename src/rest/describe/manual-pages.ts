@@ -5,7 +5,7 @@ import { home } from '../../core/home.ts';
 import { html } from './html.ts';
 
 /** What the pages are written in; they are shipped with muster. */
-export const docsDirectory = join(home, 'docs');
+const docsDirectory = join(home, 'docs');
 
 /** What a page says under one heading. */
 export interface Section {
@@ -34,7 +34,7 @@ const fileOf = (name: string): string => (name === '' ? contentsFile : `${name}.
 
 /** The names of all pages there are. */
 export const pageNames = (): string[] =>
-  readdirSync(docsDirectory, { recursive: true, encoding: 'utf8' })
+  (existsSync(docsDirectory) ? readdirSync(docsDirectory, { recursive: true, encoding: 'utf8' }) : [])
     .filter((file) => file.endsWith('.md'))
     .map(nameOf)
     .toSorted();

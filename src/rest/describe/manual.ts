@@ -1,5 +1,6 @@
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Root } from '../endpoints/roots.ts';
+import { Fault } from '../../core/errors.ts';
 import { Html, html } from './html.ts';
 import { type Page, pageNames, readPage } from './manual-pages.ts';
 import { type Entry, entriesOf, searchOf, wordsOf } from './manual-search.ts';
@@ -17,6 +18,11 @@ export interface Manual {
 export function openManual(root: Root, endpoints: readonly Endpoint[], version: string): Manual {
   const base = `${root.prefix}/manual`;
   const pages = pageNames().map((name) => readPage(name, base)!);
+  if (!pages.some(({ name }) => name === ''))
+    throw new Fault(
+      'unknown-path',
+      `This server was installed without its manual; ${root.prefix}/docs describes the interface.`,
+    );
   const byName = new Map(pages.map((page) => [page.name, page]));
   const search = searchOf(entriesOf(root, endpoints, pages, base));
   const navigation = navigationOf(root, pages, base);

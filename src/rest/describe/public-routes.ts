@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { resourceGroups } from './rows.ts';
 import { docsPage } from './docs.ts';
 import { endpoints } from '../endpoints/index.ts';
-import type { HttpRequest } from '../http/request-log.ts';
+import { type HttpRequest, logRequest } from '../http/request-log.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Manual } from './manual.ts';
 import { framePolicy } from './page-frame.ts';
@@ -52,49 +52,70 @@ export function publicRoutes(services: RestServices, root: Root): PublicRoute[] 
 const sendPage = (response: ServerResponse, page: string | Buffer): void =>
   sendBody(response, 200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': framePolicy }, page);
 
+/** Read by the first who asks, once for each root: most servers are never asked. */
+const manuals = new Map<string, Promise<Manual>>();
+
+function manualOf(root: Root, version: string): Promise<Manual> {
+  const known = manuals.get(root.prefix);
+  if (known !== undefined) return known;
+  const opening = import('./manual.ts').then(({ openManual }) => openManual(root, endpoints, version));
+  manuals.set(root.prefix, opening);
+  // The next who asks tries again: files may be there by then.
+  opening.catch(() => manuals.delete(root.prefix));
+  return opening;
+}
+
+/** Anybody may search, and a search takes some milliseconds: between two of them all other requests have their turn. */
+const searches = new StartGate(1);
+const mostSearches = 100;
+let waiting = 0;
+
+async function searched(manual: Manual, question: string, response: ServerResponse): Promise<string | undefined> {
+  if (waiting >= mostSearches)
+    throw new Fault('unavailable', 'Too many searches wait for their turn; try again in a moment.', { retryAfter: 1 });
+  waiting++;
+  try {
+    await searches.turn();
+  } finally {
+    waiting--;
+  }
+  return response.destroyed ? undefined : manual.results(question);
+}
+
 /** The pages of the manual, and its search. */
 function manualRoutes({ version, log }: RestServices, root: Root): PublicRoute[] {
-  // Most servers are never asked for it: whoever asks first waits until it is read.
-  const manual = whenAsked(
-    async (): Promise<Manual> => (await import('./manual.ts')).openManual(root, endpoints, version),
-  );
-  const searches = new StartGate(1);
-  const route = (
-    path: string,
-    show: (opened: Manual, url: URL) => string | undefined | Promise<string>,
-  ): PublicRoute => ({
+  type Show = (manual: Manual, url: URL, response: ServerResponse) => string | undefined | Promise<string | undefined>;
+  const route = (path: string, show: Show): PublicRoute => ({
     path,
     answer(request, response) {
       const url = new URL(request.url, 'https://muster');
-      const send = async (opened: Manual): Promise<void> => {
-        const page = await show(opened, url);
+      const answered = async (): Promise<void> => {
+        const page = await show(await manualOf(root, version), url, response);
         const sentence = `The manual has no page at ${url.pathname}; ${root.prefix}/manual lists all.`;
         if (page === undefined) throw new Fault('unknown-path', sentence);
         sendPage(response, page);
       };
-      manual()
-        .then(send)
-        .catch((error: unknown) =>
-          sendFault(response, root, faultOf(error, log, request.id), { 'X-Request-Id': request.id }),
-        );
+      answered().catch((error: unknown) => {
+        const fault = faultOf(error, log, request.id);
+        sendFault(response, root, fault, { 'X-Request-Id': request.id });
+        logRequest(log, request, response, { fault });
+      });
     },
   });
-  const byPath = (opened: Manual, { pathname }: URL): string | undefined =>
-    opened.page(decodeURIComponent(pathname.slice(`${root.prefix}/manual`.length)).replaceAll(/^\/|\/$/g, ''));
+  const byPath: Show = (manual, { pathname }) =>
+    manual.page(decodeURIComponent(pathname.slice(`${root.prefix}/manual`.length)).replaceAll(/^\/|\/$/g, ''));
   return [
     route('/manual', byPath),
     route('/manual/:page', byPath),
     route('/manual/reference/:page', byPath),
-    // Anybody may search, and a search takes some milliseconds: between two of them all other requests have their turn.
-    route('/manual/search', async (opened, { searchParams }) => {
-      await searches.turn();
-      return opened.results(searchParams.get('q') ?? '');
-    }),
+    route('/manual/search', (manual, { searchParams }, response) =>
+      searched(manual, searchParams.get('q') ?? '', response),
+    ),
   ];
 }
 
-/** Made by the first who asks: these at every start would be a fifth of it. */
-function whenAsked<Made>(make: () => Made): () => Made {
-  let made: Made | undefined;
-  return () => (made ??= make());
+/** Made by the first who asks: both documents at every start would be a fifth of it. */
+function whenAsked(make: () => Buffer): () => Buffer {
+  let body: Buffer | undefined;
+  return () => (body ??= make());
 }

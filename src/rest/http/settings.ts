@@ -39,7 +39,7 @@ export const httpSettings = Type.Decode(
     ),
     proxies: setting(
       Networks,
-      'networks of reverse proxies: from these, the last address in `X-Forwarded-For` is taken as the client; the header is ignored from any other address',
+      'networks of reverse proxies: from these, the last address in `X-Forwarded-For` that is not a proxy itself is the client; the header is ignored from any other address',
       { defaultText: 'none' },
     ),
   }),
