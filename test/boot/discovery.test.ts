@@ -121,7 +121,7 @@ describe('while it is on', () => {
     expect(unmatched.map((one: { reason: string }) => one.reason)).toContainEqual(
       expect.stringMatching(/^It would be victim, but its address 127\.0\.5\.2 is that of user: /),
     );
-    expect(server.output()).toContain('A discovery report was refused. It would be victim');
+    await expect.poll(() => server.output()).toContain('A discovery report was refused. It would be victim');
     expect(await report(6, claim, '127.0.5.9')).toEqual([200, 'reboot\n']);
     expect(await server.ok('GET', '/nodes/victim')).toEqual(before);
   });

@@ -70,15 +70,16 @@ async function perform(
   const ignore = onAbort(signal, () => void abortJob(connection, domain, unhurried).catch(() => undefined));
   const watching = (async () => {
     while (!isOver) {
-      const statistics = await jobStatistics(connection, domain, unhurried);
+      // A daemon that is busy with the beginning has no answer yet; it is asked again. What goes wrong is the other call's matter.
+      const statistics = await jobStatistics(connection, domain, unhurried).catch(() => undefined);
       const [done, of] = ['data_processed', 'data_total'].map((name) =>
-        Math.round(Number(statistics.get(name) ?? 0) / mebi),
+        Math.round(Number(statistics?.get(name) ?? 0) / mebi),
       );
       if (of! > 0) tell(`${done} MB of ${of} MB are copied`);
       await pause(poll, unhurried.signal);
     }
   })();
-  // It only reports progress; what goes wrong the other one hears of.
+  // It only reports progress.
   watching.catch(() => undefined);
   try {
     return await performing;
