@@ -77,6 +77,8 @@ export class Client {
   /** `print`: requests are noted, and none is sent that may change something. `try`: those that may are sent as dry runs. */
   mode: 'usual' | 'print' | 'try' = 'usual';
   readonly requests: SentRequest[] = [];
+  /** What the server accepted though it looks wrong, in the order of the replies; each once. */
+  readonly notes = new Set<string>();
   readonly #find: () => Place;
   #place: Place | undefined;
   #wire: Wire | undefined;
@@ -105,9 +107,6 @@ export class Client {
     }
     return this.#server;
   }
-
-  /** What the server accepted though it looks wrong, in the order of the replies; each once. */
-  readonly notes = new Set<string>();
 
   /** The names for which a range was refused last. */
   get unknownNames(): readonly string[] {

@@ -91,6 +91,8 @@ function manualRoutes({ version, log }: RestServices, root: Root): PublicRoute[]
       const url = new URL(request.url, 'https://muster');
       const answered = async (): Promise<void> => {
         const page = await show(await manualOf(root, version), url, response);
+        // Nobody reads the answer any more.
+        if (response.destroyed) return;
         const sentence = `The manual has no page at ${url.pathname}; ${root.prefix}/manual lists all.`;
         if (page === undefined) throw new Fault('unknown-path', sentence);
         sendPage(response, page);
