@@ -84,7 +84,15 @@ async function* concurrentRows(delay: number, times: number): AsyncIterable<Row>
   const disk = delay === 0 ? "this machine's disk" : `a disk with syncs of ${delay} ms`;
   const [puts, used] = [median(taken), median(syncs)];
   yield {
-    ...compare(`1,000 concurrent PUTs, ${disk}`, puts, each, 'ms', atLeast(10), '1,000 syncs'),
+    // A virtual disk that syncs in a fraction of a millisecond shows nothing about disks.
+    ...compare(
+      `1,000 concurrent PUTs, ${disk}`,
+      puts,
+      each,
+      'ms',
+      delay === 0 ? undefined : atLeast(10),
+      '1,000 syncs',
+    ),
     ratio: each / puts,
   };
   yield { what: '  syncs they took', muster: figure(used), floor: '1,000', ratio: 1_000 / used, bar: undefined };
