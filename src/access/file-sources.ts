@@ -3,7 +3,7 @@ import { isAbsolute, resolve, sep } from 'node:path';
 import { Fault } from '../core/errors.ts';
 import { checkText } from '../core/shell-words.ts';
 
-/** The directories of the management node whose files may be sent to nodes. */
+/** The directories of the management node whose files accounts without full rights may have sent to nodes. */
 export class Sources {
   readonly #directories: readonly string[];
   readonly #data: string;
@@ -19,6 +19,11 @@ export class Sources {
     this.#shipped = shipped;
   }
 
+  /** What accounts with full rights may have sent: everything but muster's own data. */
+  get everywhere(): Sources {
+    return new Sources([sep, ...this.#directories], this.#data, this.#shipped);
+  }
+
   /** The real path of a file or directory; one outside the directories must be `allowed`, by its real path, where rules count. */
   admit(path: string, allowed?: (real: string) => boolean): string {
     checkText(path, `the path ${JSON.stringify(path)}`);
@@ -30,7 +35,10 @@ export class Sources {
     // Whether a file exists elsewhere is nobody's business.
     if (!this.covers(path) && allowed?.(real ?? resolve(path)) !== true)
       throw this.#outside(path, allowed !== undefined);
-    if (real === undefined) throw new Fault('invalid', `There is no file ${path} on the management node.`);
+    if (real === undefined)
+      throw new Fault('invalid', `There is no file ${path} on the management node.`, {
+        reference: [`File ${path} does not exist`],
+      });
     const data = realPath(this.#data) ?? this.#data;
     const open = directories.some(
       (directory) => directory !== data && isBelow(directory, data) && isBelow(real, directory),
@@ -47,12 +55,19 @@ export class Sources {
     return this.#real().some((directory) => isBelow(real, directory));
   }
 
+  /** Whether it is one of the directories itself, by its real path. */
+  names(directory: string): boolean {
+    return this.#real().includes(directory);
+  }
+
   #real(): string[] {
     return [...this.#directories, ...this.#shipped].map((directory) => realPath(directory) ?? resolve(directory));
   }
 
   #outside(path: string, rulesCount: boolean): Fault {
-    const byRule = rulesCount ? ', or allow the path by the parameters of a policy rule' : '';
+    const byRule = rulesCount
+      ? ', or allow the path by the parameters of a policy rule. The restriction does not hold for accounts with full rights'
+      : '';
     return new Fault(
       'invalid',
       `${path} is outside the directories whose files may be sent to nodes (${this.#directories.join(', ')}). Put it there or ` +

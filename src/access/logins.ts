@@ -5,30 +5,47 @@ import { Throttle } from './throttle.ts';
 
 export interface Account {
   name: string;
-  /** The stored crypt hash. */
+  /** The stored crypt hash; of an account that is checked elsewhere what it is known by, if it is known. */
   stored: string;
+  readonly elsewhere?: CheckElsewhere;
+}
+
+/** How passwords are checked that are not stored here. */
+export interface CheckElsewhere {
+  /** For how many milliseconds a password that was right is not checked again. */
+  readonly rememberFor: number;
+  /** What the account is known by if the password is right. */
+  check(): Promise<string | undefined>;
 }
 
 interface LoginResult {
   how: 'password' | 'hash';
+  /** What the account was known by when the password was checked. */
+  stored: string;
 }
 
 interface LoginOptions {
   now?: () => number;
   verify?: (clear: string, stored: string) => Promise<boolean>;
+  /** Hears of every failed login: which account, from which network. */
+  failed?: (name: string, where: string) => void;
+  /** Whether there are accounts that are checked elsewhere. */
+  hasElsewhere?: boolean;
 }
 
 const rememberFor = 15 * 60_000;
 const maximumRemembered = 4096;
 const maximumNameLength = 256;
-const byPassword: LoginResult = { how: 'password' };
-const byHash: LoginResult = { how: 'hash' };
+/** Of the wrong ones, where accounts are checked elsewhere too: how long a check took must not tell who has the account, or whether it exists. */
+const elsewhereFloor = 1_000;
 
 /** Checks account and password; a pair found right is remembered, so that sending it with every request costs no crypt. */
 export class Logins {
   readonly #now: () => number;
   readonly #verify: (clear: string, stored: string) => Promise<boolean>;
   readonly #throttle: Throttle;
+  /** Least milliseconds that a wrong guess takes. */
+  readonly #floor: number;
   readonly #key = randomBytes(32).toString('base64');
   /** What a connection sent last, since it mostly sends the same again. */
   readonly #sent = new WeakMap<object, { name: string; stored: string; password: string; guess: string }>();
@@ -40,7 +57,13 @@ export class Logins {
   constructor(options: LoginOptions = {}) {
     this.#now = options.now ?? (() => performance.now());
     this.#verify = options.verify ?? verifyPassword;
-    this.#throttle = new Throttle(this.#now);
+    this.#throttle = new Throttle(this.#now, options.failed);
+    this.#floor = options.hasElsewhere ? elsewhereFloor : 0;
+  }
+
+  /** Counts a failed login at another server, so that guessing at several of them gains nothing. */
+  countElsewhere(name: string, where: string): void {
+    this.#throttle.countElsewhere(name, where);
   }
 
   /** Settles when the pair is right, for the row as it was when asked; else a Fault: 'unauthenticated', or 'unavailable' for now. */
@@ -63,13 +86,27 @@ export class Logins {
     return this.#throttle.attempt(name, address, guess, async () => {
       const result = this.#recognise(guess, password, account, hashLogin);
       if (result) return result;
-      if (account && isCryptHash(account.stored)) this.#decoy = account.stored;
-      const stored = account?.stored ?? (this.#decoy ??= freshSetting());
-      const right = await this.#verify(password, stored);
-      if (!right || !account) return undefined;
-      this.#remember(guess);
-      return byPassword;
+      const began = this.#now();
+      const stored = await (account?.elsewhere?.check() ?? this.#verified(password, account));
+      if (stored === undefined) {
+        const left = this.#floor - (this.#now() - began);
+        if (left > 0) await new Promise((resolve) => setTimeout(resolve, left));
+        return undefined;
+      }
+      this.#remember(
+        account?.elsewhere ? this.#fingerprint(name, stored, password) : guess,
+        account?.elsewhere?.rememberFor ?? rememberFor,
+      );
+      return { how: 'password', stored } as const;
     });
+  }
+
+  /** The stored hash, if the password is right. */
+  async #verified(password: string, account: Account | undefined): Promise<string | undefined> {
+    if (account && isCryptHash(account.stored)) this.#decoy = account.stored;
+    const stored = account?.stored ?? (this.#decoy ??= freshSetting());
+    const right = await this.#verify(password, stored);
+    return right ? account?.stored : undefined;
   }
 
   #recognise(
@@ -81,20 +118,21 @@ export class Logins {
     if (!account) return undefined;
     const until = this.#remembered.get(guess);
     if (until !== undefined) {
-      if (until > this.#now()) return byPassword;
+      if (until > this.#now()) return { how: 'password', stored: account.stored };
       this.#remembered.delete(guess);
     }
-    return hashLogin && sameText(password, account.stored) && isCryptHash(account.stored) ? byHash : undefined;
+    const isHash = hashLogin && !account.elsewhere && isCryptHash(account.stored);
+    return isHash && sameText(password, account.stored) ? { how: 'hash', stored: account.stored } : undefined;
   }
 
-  #remember(guess: string): void {
+  #remember(guess: string, milliseconds: number): void {
     if (this.#remembered.size >= maximumRemembered) {
       for (const oldest of this.#remembered.keys()) {
         this.#remembered.delete(oldest);
         break;
       }
     }
-    this.#remembered.set(guess, this.#now() + rememberFor);
+    this.#remembered.set(guess, this.#now() + milliseconds);
   }
 
   #guessOf(connection: object, name: string, stored: string, password: string): string {

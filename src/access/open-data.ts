@@ -2,6 +2,8 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../core/errors.ts';
 import { type DatabaseDamaged, hasMusterTables } from '../database/sqlite/connection.ts';
+import { type PostgresPlace, shownPlace } from '../database/postgresql/place.ts';
+import { PostgresDatabase } from '../database/postgresql/postgresql.ts';
 import { SqliteDatabase } from '../database/sqlite/sqlite.ts';
 import { storedSecrets } from '../database/sqlite/seal-secrets.ts';
 import { Store } from '../database/store.ts';
@@ -17,6 +19,13 @@ interface Watchers {
   readonly damaged?: (fault: DatabaseDamaged) => void;
 }
 
+/** Where the data of a server are: a directory, and a database in it or elsewhere. */
+export interface DataPlace {
+  readonly data: string;
+  /** Undefined: SQLite in the directory. */
+  readonly postgres?: PostgresPlace | undefined;
+}
+
 interface OpenedData {
   readonly store: Store;
   readonly box: SecretBox;
@@ -24,8 +33,41 @@ interface OpenedData {
   readonly newlySealed: readonly string[];
 }
 
-/** Opens database and key of a data directory, or makes both. What is left of a cluster's data is never taken for a new cluster. */
-export async function openData(dataDir: string, { failed, damaged }: Watchers = {}): Promise<OpenedData> {
+/** Opens database and key, or makes both. What is left of a cluster's data is never taken for a new cluster. */
+export function openData({ data, postgres }: DataPlace, watchers: Watchers = {}): Promise<OpenedData> {
+  return postgres ? openPostgres(data, postgres, watchers) : openSqlite(data, watchers);
+}
+
+async function openPostgres(dataDir: string, place: PostgresPlace, { failed }: Watchers): Promise<OpenedData> {
+  const key = join(dataDir, keyName);
+  let box: SecretBox | undefined;
+  const database = await PostgresDatabase.open(place, {
+    async prepare(claim) {
+      const stored = await claim.stored();
+      if (stored !== undefined && !existsSync(key))
+        throw new Fault('unavailable', [
+          `${key} is missing: the database ${shownPlace(place)} holds secrets that were encrypted with the key of its servers.`,
+          `Copy secret.key of another server to ${key} (mode 600), or get all that it has with muster join. Then start muster again.`,
+        ]);
+      box = SecretBox.open(key);
+      if (stored === undefined) await claim.store(box.fingerprint);
+      else if (stored !== box.fingerprint)
+        throw new Fault('unavailable', [
+          `${key} is not the key of the database ${shownPlace(place)}: its servers have another one.`,
+          `Replace it with secret.key of another server (mode 600), or name another database. Then start muster again.`,
+        ]);
+      return box;
+    },
+  });
+  try {
+    return { store: await Store.open(database, failed), box: box!, newlySealed: database.newlySealed };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function openSqlite(dataDir: string, { failed, damaged }: Watchers): Promise<OpenedData> {
   refuseLostDatabase(dataDir);
   const key = join(dataDir, keyName);
   const box = existsSync(key) ? SecretBox.open(key) : undefined;

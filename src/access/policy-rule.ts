@@ -68,11 +68,15 @@ export interface Rule {
   priority: string;
   permits: boolean;
   user: string | undefined;
+  /** It is for the members of this group, whoever they are. */
+  group: string | undefined;
   host: string | undefined;
   commands: ReadonlySet<string> | undefined;
   line: Pattern | undefined;
   time: TimeSpan | undefined;
   range: string | undefined;
+  /** It is no rule, but what a token is limited to. */
+  isOfToken?: boolean;
 }
 
 /** For the patterns of all rules of a policy. Every line must be judged, so what that costs is not limited. */
@@ -94,7 +98,7 @@ export function compileRule(row: PolicyRow, patterns = policyPatterns()): Rule |
   return {
     priority: row.priority,
     permits,
-    user: condition(row.name),
+    ...meant(condition(row.name)),
     host: host === undefined ? undefined : canonicalAddress(host),
     commands: commandNames(condition(row.commands)),
     line,
@@ -106,6 +110,13 @@ export function compileRule(row: PolicyRow, patterns = policyPatterns()): Rule |
 export function isHostName(host: string): boolean {
   return isIP(host) === 0;
 }
+
+/** What a group is called wherever it is compared: sources of accounts do not all tell small letters from capital ones. */
+export const groupName = (text: string): string => text.normalize('NFC').trim().toLowerCase();
+
+/** The name of a rule is one of an account, or `@` and one of a group. */
+const meant = (name: string | undefined): Pick<Rule, 'user' | 'group'> =>
+  name?.startsWith('@') ? { user: undefined, group: groupName(name.slice(1)) } : { user: name, group: undefined };
 
 /** Empty and `*` are no condition; blanks alone are one that nothing fulfils. */
 function condition(text: string | undefined): string | undefined {

@@ -28,19 +28,31 @@ export interface Decision {
   node?: string;
   /** The rule that decided; absent if none matched. */
   priority?: string;
+  /** Not a rule refuses it, but what the token is limited to. */
+  byToken?: boolean;
 }
+
+/** The groups that an account is in, as `groupName` writes them. */
+export type GroupsOf = (user: string) => readonly string[];
 
 type ExpandRange = (range: string) => ReadonlySet<string>;
 
 /** What one rule had to say on the way to a decision. */
 interface Step {
   priority: string;
+  /** The group of the asker that it is for, if it is for one. */
+  group: string | undefined;
   says: string;
 }
 
 /** Hears of every rule that was looked at. */
 type Note = (rule: Rule, says: string) => void;
 const unheard: Note = () => undefined;
+
+/** The rules, for accounts whose groups are known. */
+export interface CompiledPolicy {
+  for(groupsOf: GroupsOf): Policy;
+}
 
 export interface Policy {
   decide(request: PolicyRequest, expandRange: ExpandRange): Decision;
@@ -86,38 +98,84 @@ const tableCommands: Readonly<Record<string, string>> = {
   setNodesAttribs: 'tabch',
 };
 
+/** What rules may name besides the commands themselves. */
+export const tableCommandNames: ReadonlySet<string> = new Set(Object.values(tableCommands));
+
 const maximumPlans = 10_000;
 
+/** Who asks: the account, and the groups it is in. */
+interface Asker {
+  readonly user: string;
+  readonly groups: readonly string[];
+}
+
 /** Decides as a fixed set of rows says; the rule with the smallest priority that matches wins. */
-export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
+export function compilePolicy(rows: Iterable<PolicyRow>): CompiledPolicy {
   const sorted = [...rows].sort((a, b) => comparePriority(a.priority, b.priority));
   const patterns = policyPatterns();
   const rules = sorted.map((row) => compileRule(row, patterns)).filter((rule) => rule !== undefined);
-  /** By user, then by command: every request asks several times, and a key made of both would have to be hashed each time. */
+  const named = new Set(rules.flatMap(({ group }) => group ?? []));
+  /**
+   * By user and groups, then by command: every request asks several times, and a key made of all would have to be hashed each time. Only
+   * groups that rules name make a difference.
+   */
   const plans = new Map<string, Map<string, Plan>>();
   let kept = 0;
 
-  function planFor(user: string, command: string): Plan {
-    const known = plans.get(user)?.get(command);
+  function planFor(asker: Asker, command: string): Plan {
+    const who = asker.groups.length === 0 ? asker.user : `${asker.user}\0${asker.groups.join()}`;
+    const known = plans.get(who)?.get(command);
     if (known) return known;
     if (++kept > maximumPlans) {
       plans.clear();
       kept = 1;
     }
-    const plan = makePlan(rules, user, command);
-    const ofUser = plans.get(user) ?? new Map<string, Plan>();
-    plans.set(user, ofUser.set(command, plan));
+    const plan = makePlan(rules, asker, command);
+    const ofUser = plans.get(who) ?? new Map<string, Plan>();
+    plans.set(who, ofUser.set(command, plan));
     return plan;
   }
 
+  const needsHostNames = rules.some((rule) => rule.host !== undefined && isHostName(rule.host));
+  const ranges = [...new Set(rules.flatMap(({ range }) => range ?? []))];
+  return {
+    for(groupsOf) {
+      const askers = new Map<string, Asker>();
+      const askerOf = (user: string): Asker => {
+        let asker = askers.get(user);
+        if (!asker) {
+          if (askers.size >= maximumPlans) askers.clear();
+          const groups = named.size === 0 ? [] : groupsOf(user).filter((group) => named.has(group));
+          askers.set(user, (asker = { user, groups }));
+        }
+        return asker;
+      };
+      return policyFor({
+        rules,
+        needsHostNames,
+        ranges,
+        askerOf,
+        planFor: (user, command) => planFor(askerOf(user), command),
+      });
+    },
+  };
+}
+
+interface PolicyParts extends Pick<Policy, 'needsHostNames' | 'ranges'> {
+  readonly rules: readonly Rule[];
+  askerOf(user: string): Asker;
+  planFor(user: string, command: string): Plan;
+}
+
+function policyFor({ rules, needsHostNames, ranges, askerOf, planFor }: PolicyParts): Policy {
   const evaluateFor = (request: PolicyRequest, user: string, expandRange: ExpandRange, note: Note): Decision => {
     const plan = planFor(user, request.command);
     return evaluate(request.objection ? plan.all : plan.rules, request, expandRange, note);
   };
 
   return {
-    needsHostNames: rules.some((rule) => rule.host !== undefined && isHostName(rule.host)),
-    ranges: [...new Set(rules.flatMap(({ range }) => range ?? []))],
+    needsHostNames,
+    ranges,
     decide(request, expandRange) {
       const { user, command, objection } = request;
       if (!user) return { allowed: false };
@@ -127,7 +185,7 @@ export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
     explain(request, expandRange) {
       const steps: Step[] = [];
       if (!request.user) return { allowed: false, steps };
-      const note: Note = ({ priority }, says) => steps.push({ priority, says });
+      const note: Note = ({ priority, group }, says) => steps.push({ priority, group, says });
       return { ...evaluateFor(request, request.user, expandRange, note), steps };
     },
     couldAllow({ user, command, addresses, now }) {
@@ -155,7 +213,7 @@ export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
         .join(''),
     fullRights(user) {
       for (const rule of rules) {
-        if (rule.user !== undefined && rule.user !== user) continue;
+        if (!isFor(rule, askerOf(user))) continue;
         if (!rule.permits) return false;
         if (rule.commands === undefined && isUnconditional(rule)) return true;
       }
@@ -164,16 +222,20 @@ export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
   };
 }
 
+/** Whether the rule is for this account, or for a group that it is in. */
+const isFor = ({ user, group }: Rule, asker: Asker): boolean =>
+  (user === undefined || user === asker.user) && (group === undefined || asker.groups.includes(group));
+
 /** Whether the rule, once user and command fit, looks at nothing else. */
 function isUnconditional(rule: Rule): boolean {
   return rule.host === undefined && rule.line === undefined && rule.time === undefined && rule.range === undefined;
 }
 
-function makePlan(rules: readonly Rule[], user: string, command: string): Plan {
+function makePlan(rules: readonly Rule[], asker: Asker, command: string): Plan {
   const alias = tableCommands[command];
   const all = rules.filter(
     (rule) =>
-      (rule.user === undefined || rule.user === user) &&
+      isFor(rule, asker) &&
       (rule.commands === undefined || rule.commands.has(command) || (alias !== undefined && rule.commands.has(alias))),
   );
   const last = all.findIndex(isUnconditional);

@@ -53,6 +53,11 @@ export class SecretBox {
     );
   }
 
+  /** By which servers know that they have the same key; it tells nothing about the key. */
+  get fingerprint(): string {
+    return createHmac('sha256', this.#signing).update('fingerprint of the key').digest('hex').slice(0, 32);
+  }
+
   /** Whether a sealed text was written with this key. */
   opens(sealed: string, context: string): boolean {
     return this.#opened(sealed, context) !== undefined;

@@ -36,9 +36,18 @@ export class Throttle {
   readonly #now: () => number;
   readonly #pairs = new Map<string, Pair>();
   readonly #networks = new Map<string, Network>();
+  /** Hears of every failure. */
+  readonly #failed: (name: string, where: string) => void;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, failed: (name: string, where: string) => void = () => undefined) {
     this.#now = now;
+    this.#failed = failed;
+  }
+
+  /** Counts a failure that another server has seen. */
+  countElsewhere(name: string, where: string): void {
+    const key = pairKey(name, where);
+    this.#countFailure(key, this.#pair(key), where, this.#network(where));
   }
 
   /** Whether a password known to be right may pass at once. While guesses stand in line it may not: that would answer them early. */
@@ -72,6 +81,7 @@ export class Throttle {
         const result = await check();
         if (result === undefined) {
           this.#countFailure(key, pair, where, network);
+          this.#failed(name, where);
           throw new Fault('unauthenticated', 'Authentication failure');
         }
         return result;

@@ -9,9 +9,23 @@ export function newToken(): string {
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** A plain hash is enough: nobody can go through 128 random bits. */
+/** Tokens with limits begin with it. */
+const limitedPrefix = 'limited-';
+
+export const newLimitedToken = (): string => `${limitedPrefix}${newToken()}`;
+export const isLimitedToken = (id: string): boolean => id.startsWith(limitedPrefix);
+
+/**
+ * A plain hash is enough: nobody can go through 128 random bits. That of a token with limits is another one, so that a server of an
+ * earlier version, which does not know limits, does not know the token.
+ */
 export function hashToken(id: string): string {
-  return hash('sha256', id, 'hex');
+  return hash('sha256', isLimitedToken(id) ? `limits ${id}` : id, 'hex');
+}
+
+/** What a page shows that its requests are its own: made from the token, so pages of other sites do not have it. */
+export function csrfTokenOf(id: string): string {
+  return hash('sha256', `csrf ${id}`, 'base64url');
 }
 
 /** Local time without zero padding, as the specification shows it. */
@@ -21,17 +35,38 @@ export function expiryText(date: Date | undefined): string {
   return `${day} ${date.getHours()}:${date.getMinutes()}:${date.getSeconds()}`;
 }
 
-/** Milliseconds since 1970, Infinity for `never`, NaN for what cannot be read: compare so that NaN counts as expired. */
+/** The same with the offset of the time zone, as it is stored: other servers of the database may have another zone. */
+export function storedTime(date: Date | undefined): string {
+  if (date === undefined) return expiryText(date);
+  const minutes = -date.getTimezoneOffset();
+  const two = (number: number): string => String(Math.floor(number)).padStart(2, '0');
+  const offset = `${two(Math.abs(minutes) / 60)}${two(Math.abs(minutes) % 60)}`;
+  return `${expiryText(date)} ${minutes < 0 ? '-' : '+'}${offset}`;
+}
+
+/**
+ * Milliseconds since 1970, Infinity for `never`, NaN for what cannot be read: compare so that NaN counts as expired. Without an offset it is
+ * local time, as earlier versions stored it.
+ */
 export function parseExpiry(text: string): number {
   const trimmed = text.trim();
   if (trimmed.toLowerCase() === 'never') return Number.POSITIVE_INFINITY;
-  const match = /^(\d{4})-(\d{1,2})-(\d{1,2}) (\d{1,2}):(\d{1,2}):(\d{1,2})$/.exec(trimmed);
+  const match = /^(\d{4})-(\d{1,2})-(\d{1,2}) (\d{1,2}):(\d{1,2}):(\d{1,2})(?: ([+-])(\d{2})(\d{2}))?$/.exec(trimmed);
   if (!match) return Number.NaN;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number);
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const [sign, hours, minutes] = match.slice(7);
   if (hour > 23 || minute > 59 || second > 59) return Number.NaN;
-  const date = new Date(year, month - 1, day, hour, minute, second);
   // Dates that do not exist roll over to another day; an hour skipped by the clock change is fine.
-  return date.getMonth() === month - 1 && date.getDate() === day ? date.getTime() : Number.NaN;
+  if (new Date(Date.UTC(year, month - 1, day)).getUTCDate() !== day || month < 1 || month > 12) return Number.NaN;
+  if (sign === undefined) return new Date(year, month - 1, day, hour, minute, second).getTime();
+  const offset = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  return Date.UTC(year, month - 1, day, hour, minute, second) - (sign === '-' ? -offset : offset);
+}
+
+/** What is stored, as clients get it. */
+export function shownExpiry(text: string): string {
+  const time = parseExpiry(text);
+  return Number.isFinite(time) ? expiryText(new Date(time)) : text;
 }
 
 /** The same time in ISO 8601; what cannot be read as one stays. */

@@ -12,13 +12,12 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import Sqlite from 'better-sqlite3';
 import { databaseName, keyName, refuseLostDatabase } from '../access/open-data.ts';
 import { wrongKeyLength } from '../access/secrets.ts';
 import { DiskFull, isDiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
-import { DatabaseDamaged, explained, hasMusterTables } from '../database/sqlite/connection.ts';
+import { copyDatabase } from './database-file.ts';
 
 /** What tar says when the disk is full; of a part that still fitted in it says only how long that was. */
 const diskFull = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/;
@@ -104,22 +103,6 @@ function makeStaging(target: string): string {
     if (isDiskFull(error)) throw error;
     throw new Fault('invalid', `The backup ${target} cannot be written: ${(error as Error).message}.`);
   }
-}
-
-/** One read transaction: what the server commits meanwhile is left out as a whole. */
-function copyDatabase(from: string, to: string): void {
-  const connection = new Sqlite(from, { readonly: true, timeout: 10_000 });
-  try {
-    // Made first, since SQLite would let everybody read it.
-    closeSync(openSync(to, 'wx', 0o600));
-    connection.prepare('VACUUM INTO ?').run(to);
-  } catch (error) {
-    const cause = explained(error, from);
-    throw cause instanceof DatabaseDamaged ? cause : explained(error, to);
-  } finally {
-    connection.close();
-  }
-  if (!hasMusterTables(to)) throw new Fault('unavailable', `The database ${from} is empty. No backup was written.`);
 }
 
 async function pack(directory: string, names: string[], file: string): Promise<void> {

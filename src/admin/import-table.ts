@@ -5,6 +5,8 @@ import { Fault } from '../core/errors.ts';
 import { dotted } from '../core/ip.ts';
 import { isNodeName } from '../core/object-names.ts';
 import { type Draft, redacted } from '../database/draft.ts';
+import { withOpenedSecrets } from '../objects/table-dump.ts';
+import type { SecretBox } from '../access/secrets.ts';
 import { secretColumns } from '../database/secret-columns.ts';
 import { keyOf, type Row, type Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
@@ -80,6 +82,8 @@ export interface ImportedTable {
 }
 
 interface ImportWays {
+  /** Reads secrets that were sealed in a dump. */
+  readonly box: SecretBox;
   readonly skipUnknown: boolean;
   /** Gets what was mended. Absent: nothing is. */
   readonly cleaned?: string[];
@@ -92,7 +96,7 @@ export async function importTable(
   draft: Draft,
   { table, name, path }: TableFile,
   faults: ImportFaults,
-  { skipUnknown, cleaned, skipped }: ImportWays,
+  { box, skipUnknown, cleaned, skipped }: ImportWays,
 ): Promise<ImportedTable> {
   const imported: ImportedTable = { keys: new Map(), unknownColumns: [], lostSecrets: 0, foreignTokens: 0 };
   let columns: readonly Column[] | undefined;
@@ -111,7 +115,7 @@ export async function importTable(
       continue;
     }
     try {
-      const row = makeRow(columns, record);
+      const row = withOpenedSecrets(box, table, makeRow(columns, record)) as MutableRow;
       if (cleaned) for (const sentence of cleanRow(table, row)) cleaned.push(`${where}: ${sentence}`);
       if (table.name === 'passwd') await hashAccount(row);
       importRow(draft, table, row, record.line, imported);

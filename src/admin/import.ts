@@ -44,7 +44,7 @@ export async function importTables(
 }
 
 async function importInto(
-  { store, seal }: OpenData,
+  { store, seal, box }: OpenData,
   dir: string,
   names: readonly string[],
   { replace = false, skipUnknown = false, clean = false, skipBadRows = false }: ImportOptions,
@@ -58,6 +58,7 @@ async function importInto(
   const imported = new Map<string, ImportedTable>();
   for (const file of files) {
     const result = await importTable(draft, file, faults, {
+      box,
       skipUnknown,
       ...(clean ? { cleaned } : {}),
       ...(skipBadRows ? { skipped } : {}),
@@ -104,7 +105,7 @@ function chooseFiles(dir: string, names: readonly string[], skipped: string[], f
 }
 
 /** A first start fills these; everything else somebody has put there. */
-const filledAtStart = new Set(['passwd', 'policy', 'site', 'token', 'postscripts']);
+const filledAtStart = new Set(['passwd', 'policy', 'site', 'siteaccount', 'token', 'postscripts']);
 
 function refuseFilled(snapshot: Snapshot): void {
   const filled = snapshotTables.filter(({ name }) => !filledAtStart.has(name) && snapshot.rows(name).size > 0);

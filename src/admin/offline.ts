@@ -29,7 +29,7 @@ export async function withStore<T>(
         if (!existsSync(join(dataDir, name))) throw noData(dataDir, `${name} is missing`);
       }
     }
-    const { box, store } = await openData(dataDir);
+    const { box, store } = await openData({ data: dataDir });
     try {
       return await work({ store, box, seal: sealer(box) });
     } finally {

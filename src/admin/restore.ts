@@ -1,13 +1,12 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { wrongKeyLength } from '../access/secrets.ts';
 import { DiskFull, isDiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
 import { finishRestore, lockDataDirectory, lockFileNames, makeTreePrivate, readyName } from '../database/lock.ts';
-import { hasMusterTables } from '../database/sqlite/connection.ts';
 import { members, runTar } from './backup.ts';
+import { databaseProblem } from './database-file.ts';
 
 const partialName = 'restore.partial';
 const allowedMember = /^(muster\.sqlite|secret\.key|(?:tls|ssh)\/[A-Za-z0-9._-]*)$/;
@@ -26,9 +25,11 @@ export async function restore(dataDir: string, file: string, { replace }: { repl
       if (!isDiskFull(error)) throw error;
       throw new DiskFull('The backup cannot be unpacked, and nothing was changed', dataDir, error);
     });
-    checkDatabase(file, join(partial, 'new', members.database));
+    const problem = databaseProblem(join(partial, 'new', members.database));
+    if (problem !== undefined) throw notABackup(file, `its database ${problem}`);
     const wrong = wrongKeyLength(join(partial, 'new', members.key));
     if (wrong !== undefined) throw notABackup(file, `its ${members.key} ${wrong}`);
+    dropNames(join(partial, 'new', members.tls));
     renameSync(partial, join(dataDir, readyName));
     syncDirectory(dataDir);
     finishRestore(dataDir);
@@ -48,6 +49,14 @@ async function unpack(file: string, directory: string): Promise<void> {
   }
 }
 
+/**
+ * The certificate of the server has the names and addresses of the machine that the backup is of. At its start the server makes one
+ * for where it is now, by the same authority, so that clients trust it still.
+ */
+function dropNames(tls: string): void {
+  if (existsSync(join(tls, 'ca.key'))) rmSync(join(tls, 'server.pem'), { force: true });
+}
+
 /** Nothing is unpacked but plain files under the names a backup has: a tar file can otherwise write anywhere. */
 async function checkMembers(file: string): Promise<void> {
   const names = lines(await withTar(file, ['-tf', '-']));
@@ -58,22 +67,6 @@ async function checkMembers(file: string): Promise<void> {
   for (const name of [members.database, members.key]) {
     if (!names.includes(name)) throw notABackup(file, `${name} is missing in it`);
   }
-}
-
-function checkDatabase(file: string, database: string): void {
-  let verdict: unknown;
-  try {
-    const connection = new Sqlite(database, { readonly: true });
-    try {
-      verdict = connection.pragma('integrity_check', { simple: true });
-    } finally {
-      connection.close();
-    }
-  } catch (error) {
-    verdict = (error as Error).message;
-  }
-  if (verdict !== 'ok') throw notABackup(file, `its database is damaged (${String(verdict).split('\n')[0]})`);
-  if (!hasMusterTables(database)) throw notABackup(file, 'its database is empty');
 }
 
 async function withTar(file: string, args: string[]): Promise<string> {

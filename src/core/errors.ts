@@ -32,6 +32,8 @@ export interface FaultOptions {
   missing?: readonly string[];
   /** What the reference system says instead, where scripts are known to look for its words. */
   reference?: readonly string[];
+  /** Nothing was done, so the same request may be sent to another server. */
+  nothingDone?: boolean;
   cause?: unknown;
 }
 
@@ -43,6 +45,7 @@ export class Fault extends Error {
   readonly about: readonly string[] | undefined;
   readonly missing: readonly string[] | undefined;
   readonly reference: readonly string[] | undefined;
+  readonly nothingDone: boolean;
 
   constructor(kind: ErrorKind, sentences: string | readonly string[], options: FaultOptions = {}) {
     const list = typeof sentences === 'string' ? [sentences] : sentences;
@@ -54,6 +57,7 @@ export class Fault extends Error {
     this.about = options.about;
     this.missing = options.missing;
     this.reference = options.reference;
+    this.nothingDone = options.nothingDone ?? false;
   }
 }
 
@@ -64,6 +68,9 @@ export class Unreachable extends Fault {
     this.name = 'Unreachable';
   }
 }
+
+/** The machine is there, and nothing listens: it says so at once, so the next request may ask it again. */
+export class NothingListens extends Unreachable {}
 
 /** A Fault as plain data, for what is reported later or by another process. */
 export interface FaultData {

@@ -19,6 +19,9 @@ function closestPackage(directory: string): string {
 export const programFile = (module: string): string =>
   isBuilt ? join(import.meta.dirname, builtName(module)) : join(home, 'src', `${module}.ts`);
 
+/** What browsers load as the web console. The sources have none of their own: they show that of the build. */
+export const consoleFiles = isBuilt ? join(import.meta.dirname, 'web') : join(home, 'dist/web');
+
 export const builtName = (module: string): string => `${module.replaceAll('/', '-')}.js`;
 
 /** Says that this build is in use: one that nobody has used for a week is removed when another is made. */
@@ -38,5 +41,8 @@ export const shippedImageFiles = join(home, 'share/images');
 /** Scripts of the initial RAM disk. */
 export const ramdiskFiles = join(home, 'share/ramdisk');
 
+/** What nodes run to put the files of their overlays in place. */
+export const overlayScript = join(home, 'share/overlay/place');
+
 /** Where Node keeps what it has compiled. Compiling all modules again would take most of the time of a start. */
-export const compileCache = join(home, '.cache', 'compile');
+export const compileCache = process.env['NODE_COMPILE_CACHE'] || join(home, '.cache', 'compile');

@@ -10,6 +10,7 @@ export interface Libc {
   readonly mknod: (path: Buffer, mode: number, device: bigint) => number;
   readonly socket: (family: number, type: number, protocol: number) => number;
   readonly connect: (fd: number, address: Buffer, length: number) => number;
+  readonly send: (fd: number, message: Buffer, length: number, flags: number) => number;
   readonly poll: (fds: Buffer, count: number, timeout: number) => number;
   readonly getsockopt: (fd: number, level: number, name: number, value: Buffer, length: Buffer) => number;
   readonly close: (fd: number) => number;
@@ -26,6 +27,7 @@ const libcPrototypes: Readonly<Record<keyof Libc, string>> = {
   mknod: 'int mknod(const uint8_t *path, uint32_t mode, uint64_t device)',
   socket: 'int socket(int family, int type, int protocol)',
   connect: 'int connect(int fd, const void *address, unsigned int length)',
+  send: 'long send(int fd, const void *message, size_t length, int flags)',
   poll: 'int poll(_Inout_ void *fds, unsigned long count, int timeout)',
   getsockopt: 'int getsockopt(int fd, int level, int name, _Out_ void *value, _Inout_ void *length)',
   close: 'int close(int fd)',

@@ -29,6 +29,13 @@ export const machineOptions = {
       value: 'DISK,...',
       help: 'disks to delete by the names of their devices, such as vdb, several joined by commas',
     },
+    detach: {
+      kind: 'list',
+      member: 'detachdisk',
+      option: 'd',
+      value: 'DISK,...',
+      help: 'disks to take from the machine and keep, by the names of their devices, several joined by commas',
+    },
     resize: {
       kind: 'list',
       member: 'resizedisk',

@@ -1,7 +1,10 @@
 import type { Fault } from './errors.ts';
 
-/** Attributes, some of which may be lists; or lines. */
-export type NodeValue = Readonly<Record<string, string | readonly string[]>> | readonly string[];
+/** Attributes, some of which may be lists, or have attributes of their own; or lines. */
+export type NodeValue = Readonly<Record<string, NodeMember>> | readonly string[];
+
+type Texts = Readonly<Record<string, string>>;
+type NodeMember = string | readonly string[] | Texts | readonly Texts[];
 
 /** What a command printed on a node and how it ended. Kept as text: a line a piece would cost far more. */
 export interface NodeOutput {
@@ -9,6 +12,8 @@ export interface NodeOutput {
   readonly stderr: string;
   readonly code?: number | undefined;
   readonly signal?: string | undefined;
+  /** The bytes of streams that are not UTF-8, whose texts have replacement characters. */
+  readonly base64?: { readonly stdout?: string; readonly stderr?: string } | undefined;
   /** Bytes that were printed and are not kept. */
   readonly cut?: number | undefined;
   /** What there is to say besides, such as that output was cut. */

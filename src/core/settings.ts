@@ -73,6 +73,27 @@ export const Switch = kind('true or false', Type.Boolean());
 /** Relative ones count from where they are written: the directory of the file, or the working directory. */
 export const Path = kind('a path, as a string', Type.String({ minLength: 1, format: 'path' }));
 export const Paths = kind('one or more paths', Type.Array(Path, { minItems: 1 }));
+
+/** Of a URL without slashes, or whose password is not encoded, a part of the password would count as a host or a name, and be shown. */
+export function isPostgresUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (!url || !/^postgres(ql)?:\/\//i.test(text) || url.hash !== '') return false;
+  return !`${url.pathname}${url.search}`.includes('@') && isDecodable(`${url.username}${url.password}${url.pathname}`);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const PostgresUrl = kind(
+  'a URL postgresql://user:password@host:port/name, with characters such as @ and # written as %40 and %23',
+  Type.Refine(Type.String(), isPostgresUrl),
+);
 export const Names = kind('one or more names', Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }));
 export const Networks = kind(
   'one or more networks such as 10.1.0.0/16',
@@ -81,13 +102,13 @@ export const Networks = kind(
     { minItems: 1 },
   ),
 );
+const address = Type.Decode(
+  Type.Refine(Type.String(), (text) => parseListen(text) !== undefined),
+  (text) => parseListen(text)!,
+);
 export const ListenAddresses = kind(
   'one or more addresses HOST:PORT (an IPv6 address in brackets)',
-  Type.Array(
-    Type.Decode(
-      Type.Refine(Type.String(), (text) => parseListen(text) !== undefined),
-      (text) => parseListen(text)!,
-    ),
-    { minItems: 1 },
-  ),
+  Type.Array(address, { minItems: 1 }),
 );
+/** Where somebody else listens. */
+export const RemoteAddress = kind('one address HOST:PORT (an IPv6 address in brackets)', address);

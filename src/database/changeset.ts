@@ -183,15 +183,16 @@ function encodeRow(
   return [key, was, is];
 }
 
-/** The row changes of a journal entry, given the rows it was made on. */
+/** The row changes of a change set, given the rows it is applied to. What was observed of a row that is gone by now is left out. */
 export function decodeChanges(
   encoded: JournalChanges,
   rowBefore: (table: string, key: string) => Row | undefined,
 ): RowChange[] {
   const changes: RowChange[] = [];
   for (const [table, rows] of Object.entries(encoded)) {
-    for (const [key, , columns] of rows) {
+    for (const [key, was, columns] of rows) {
       const before = rowBefore(table, key);
+      if (was && !before) continue;
       changes.push({ table, key, before, after: columns === null ? undefined : overlay(before, columns) });
     }
   }

@@ -3,6 +3,7 @@ import { Fault } from '../core/errors.ts';
 import { eventKinds } from '../core/event-kinds.ts';
 import { checkHostAddress, noProcessorPort, processorPort } from '../core/host-address.ts';
 import { maskBits } from '../core/ip.ts';
+import { compilePattern } from '../core/patterns.ts';
 import type { Row, Table } from './tables.ts';
 
 /** Says what is wrong with a value, or nothing. */
@@ -60,7 +61,17 @@ const kindList: Check = (value) =>
     (each) => ((eventKinds as readonly string[]).includes(each) ? undefined : `may hold ${eventKinds.join(', ')}`),
   );
 
+const linePattern: Check = (value) => {
+  try {
+    compilePattern(value, 'consolepattern.pattern');
+    return undefined;
+  } catch (error) {
+    return `cannot be used: ${(error as Error).message.replace(/\.$/, '')}`;
+  }
+};
+
 const checks: Readonly<Record<string, Check>> = {
+  'consolepattern.pattern': linePattern,
   'hooks.url': hookUrl,
   'hooks.command': programName,
   'hooks.kinds': kindList,

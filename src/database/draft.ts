@@ -136,8 +136,10 @@ function sameRow(a: Row | undefined, b: Row | undefined): boolean {
   return true;
 }
 
-const dependentTables = snapshotTables.flatMap(({ name, goesWith }) => (goesWith ? { name, goesWith } : []));
-const ownedTables = snapshotTables.flatMap(({ name, ownedBy }) => (ownedBy ? { name, ownedBy } : []));
+const dependentTables = snapshotTables.flatMap(({ name, goesWith }) =>
+  goesWith.map((each) => ({ name, goesWith: each })),
+);
+const ownedTables = snapshotTables.flatMap(({ name, ownedBy }) => ownedBy.map((each) => ({ name, ownedBy: each })));
 
 /**
  * The changes and, in the same change set, the end of rows that live by one of the changed: whoever changes an account ends its tokens,
@@ -146,7 +148,7 @@ const ownedTables = snapshotTables.flatMap(({ name, ownedBy }) => (ownedBy ? { n
 function withDependents(base: Snapshot, changes: RowChange[]): RowChange[] {
   let all = changes;
   for (const { name, goesWith } of dependentTables) {
-    const touched = touchedValues(goesWith, all, ({ before, after }) => differ(before, after));
+    const touched = touchedValues(goesWith, all, ({ before, after }) => differ(before, after, goesWith.by));
     if (touched.size === 0) continue;
     const gone = new Map<string, RowChange>();
     for (const [key, before] of base.rows(name).entries()) {
@@ -154,22 +156,29 @@ function withDependents(base: Snapshot, changes: RowChange[]): RowChange[] {
     }
     all = [...all.filter(({ table, key }) => table !== name || !gone.has(key)), ...gone.values()];
   }
-  return [...all, ...disowned(base, all)];
+  return withoutOwners(base, all);
 }
 
 /** Rows whose owner is made or removed by the changes. What these change themselves stays as they say. */
-function disowned(base: Snapshot, changes: readonly RowChange[]): RowChange[] {
-  return ownedTables.flatMap(({ name, ownedBy }) => {
-    const { owner } = ownedBy;
-    const owners = touchedValues(ownedBy, changes, ({ before, after }) => !before || !after);
-    if (owners.size === 0) return [];
-    const changed = new Set(changes.flatMap(({ table, key }) => (table === name ? key : [])));
-    return [...base.rows(name).entries()].flatMap(([key, before]) =>
+function withoutOwners(base: Snapshot, changes: RowChange[]): RowChange[] {
+  let all = changes;
+  for (const { name, ownedBy } of ownedTables) {
+    const { owner, by } = ownedBy;
+    const owners = touchedValues(
+      ownedBy,
+      changes,
+      ({ before, after }) => !before || !after || (by !== undefined && differ(before, after, by)),
+    );
+    if (owners.size === 0) continue;
+    const changed = new Set(all.flatMap(({ table, key }) => (table === name ? key : [])));
+    const disowned = [...base.rows(name).entries()].flatMap(([key, before]) =>
       owners.has(before[owner] ?? '') && !changed.has(key)
         ? { table: name, key, before, after: { ...before, [owner]: '' } }
         : [],
     );
-  });
+    all = [...all, ...disowned];
+  }
+  return all;
 }
 
 function touchedValues(
@@ -187,8 +196,11 @@ function touchedValues(
   return touched;
 }
 
-/** Whether rows differ in more than what is noted about them. */
-function differ({ comments: _was, ...before }: Row = {}, { comments: _is, ...after }: Row = {}): boolean {
-  const columns = Object.keys({ ...before, ...after });
+/** Whether rows differ in these columns, or in more than what is noted about them. */
+function differ(
+  { comments: _was, ...before }: Row = {},
+  { comments: _is, ...after }: Row = {},
+  columns: readonly string[] = Object.keys({ ...before, ...after }),
+): boolean {
   return columns.some((column) => before[column] !== after[column]);
 }

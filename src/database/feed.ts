@@ -1,5 +1,6 @@
 import { rowCount } from './changeset.ts';
 import type { ChangeSet, Database } from './database.ts';
+import type { Reloaded } from './reload.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** What a follower gets when what it asked for is no longer known: where things stand. */
@@ -7,8 +8,12 @@ export interface Reload {
   readonly snapshot: Snapshot;
 }
 
-/** `sets` lead from the state before to this one; undefined: what does is not known. */
-export type Listener = (current: Snapshot, sets: readonly ChangeSet[] | undefined) => void;
+/** `sets` lead from the state before to this one; undefined: what does is not known but for what was skipped (see reload.ts). */
+export type Listener = (
+  current: Snapshot,
+  sets: readonly ChangeSet[] | undefined,
+  skipped: Reloaded['skipped'],
+) => void;
 
 /** Rows of the latest change sets that are kept in memory while somebody follows. */
 const maximumTail = 10_000;
@@ -32,13 +37,13 @@ export class Feed {
     return this.#current;
   }
 
-  /** `sets` lead there from what was current; undefined: what does is not known. */
-  publish(current: Snapshot, sets: readonly ChangeSet[] | undefined): void {
+  /** `sets` lead there from what was current; undefined: what does is not known but for what was skipped. */
+  publish(current: Snapshot, sets: readonly ChangeSet[] | undefined, skipped?: Reloaded['skipped']): void {
     if (current === this.#current) return;
     this.#current = current;
     if (sets && this.#followers > 0) this.#keep(sets);
     else this.#forget();
-    for (const listener of this.#listeners) listener(current, sets);
+    for (const listener of this.#listeners) listener(current, sets, skipped);
   }
 
   /** Calls the listener with every state that is published from now on. Returns what ends that. */
@@ -76,7 +81,7 @@ export class Feed {
     try {
       while (!signal.aborted) {
         const seen = this.#current;
-        const sets = at === seen.sequence ? [] : (this.#after(at) ?? (await this.#database.changesAfter(at)));
+        const sets = at === seen.sequence ? [] : (this.#after(at) ?? (await this.#database.changesAfter(at, 'read')));
         const published = sets?.filter(({ sequence }) => sequence <= seen.sequence);
         if (!published) {
           at = seen.sequence;

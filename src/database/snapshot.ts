@@ -9,6 +9,8 @@ interface TableVersion {
   readonly version: number;
 }
 
+type Position = Pick<Contents, 'revision' | 'sequence' | 'fence'>;
+
 const noRows: TableVersion = { rows: SortedMap.empty(), version: 0 };
 
 /** Each table's slot in the list of every snapshot: a list is copied by every write, which would take a map much longer. */
@@ -26,20 +28,23 @@ export class Snapshot {
   readonly revision: number;
   /** Counts all of them. */
   readonly sequence: number;
+  /** Counts all but observations. */
+  readonly fence: number;
   readonly #tables: readonly (TableVersion | undefined)[];
   readonly #made: unknown[] = [];
   static #caches = 0;
 
-  private constructor(revision: number, sequence: number, tables: readonly (TableVersion | undefined)[]) {
+  private constructor({ revision, sequence, fence }: Position, tables: readonly (TableVersion | undefined)[]) {
     this.revision = revision;
     this.sequence = sequence;
+    this.fence = fence;
     this.#tables = tables;
   }
 
-  static of({ revision, sequence, tables: contents }: Contents): Snapshot {
+  static of({ tables: contents, ...position }: Contents): Snapshot {
     const tables: TableVersion[] = [];
-    for (const [name, rows] of contents) tables[slotOf(name)] = { rows, version: sequence };
-    return new Snapshot(revision, sequence, tables);
+    for (const [name, rows] of contents) tables[slotOf(name)] = { rows, version: position.sequence };
+    return new Snapshot(position, tables);
   }
 
   /** Makes something of each snapshot once, and keeps it there: every write makes a snapshot, for which a weak map costs much more. */
@@ -48,7 +53,7 @@ export class Snapshot {
     return (snapshot) => (snapshot.#made[cache] ??= make(snapshot)) as V & {};
   }
 
-  static readonly empty = Snapshot.of({ revision: 0, sequence: 0, tables: [] });
+  static readonly empty = Snapshot.of({ revision: 0, sequence: 0, fence: 0, tables: [] });
 
   /** Whether it was made from the journal: it has no place in the sequence, and no volatile columns. */
   get isPast(): boolean {
@@ -68,7 +73,7 @@ export class Snapshot {
   }
 
   /** The snapshot after one more change set. */
-  apply(changes: readonly RowChange[], revision: number): Snapshot {
+  apply(changes: readonly RowChange[], revision: number, fence = this.fence + 1): Snapshot {
     const sequence = this.sequence + 1;
     const next = [...this.#tables];
     const [first] = changes;
@@ -79,21 +84,21 @@ export class Snapshot {
       for (const [table, rows] of changesByTable(changes))
         next[slotOf(table)] = { rows: this.rows(table).with(rows), version: sequence };
     }
-    return new Snapshot(revision, sequence, next);
+    return new Snapshot({ revision, sequence, fence }, next);
   }
 
   /** An earlier state, in which these rows were others. */
   earlier(changed: ReadonlyMap<string, ReadonlyMap<string, Row | undefined>>, revision: number): Snapshot {
     const tables = [...this.#tables];
     for (const [table, rows] of changed) tables[slotOf(table)] = { rows: this.rows(table).with(rows), version: -1 };
-    return new Snapshot(revision, -1, tables);
+    return new Snapshot({ revision, sequence: -1, fence: -1 }, tables);
   }
 
   /** The same with one table of another. */
   withTable(name: string, other: Snapshot): Snapshot {
     const tables = [...this.#tables];
     tables[slotOf(name)] = other.#table(name);
-    return new Snapshot(this.revision, this.sequence, tables);
+    return new Snapshot(this, tables);
   }
 
   #table(name: string): TableVersion {

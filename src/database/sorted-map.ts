@@ -53,8 +53,22 @@ export class SortedMap<V> {
     }
   }
 
+  /** The same without a pair for each, which is much faster where there are many. */
+  forEach(work: (value: V, key: string) => void): void {
+    for (const { keys, values } of this.#blocks) {
+      for (let i = 0; i < keys.length; i++) work(values[i]!, keys[i]!);
+    }
+  }
+
   keys(): string[] {
     return this.#blocks.flatMap((block) => block.keys);
+  }
+
+  /** The keys of those values that pass. */
+  keysWhere(passes: (value: V) => boolean): string[] {
+    const keys: string[] = [];
+    this.forEach((value, key) => void (passes(value) && keys.push(key)));
+    return keys;
   }
 
   values(): V[] {
@@ -120,6 +134,7 @@ export class SortedMap<V> {
   /** The keys whose value differs between the two maps. Shared blocks are skipped without a look inside. */
   static changedKeys<V>(before: SortedMap<V>, after: SortedMap<V>): string[] {
     if (before === after) return [];
+    if (before.size === 0) return after.keys();
     const left = before.#blocks;
     const right = after.#blocks;
     const gone = new Map<string, V>();

@@ -1,40 +1,17 @@
 import { Fault } from '../core/errors.ts';
-import { inSlices, type Interruptible } from '../core/slices.ts';
-import {
-  decodeChanges,
-  encodeChanges,
-  isVolatile,
-  type JournalChanges,
-  type Origin,
-  type RowChange,
-} from './changeset.ts';
+import { ChangeLine } from './change-line.ts';
+import type { Origin } from './changeset.ts';
 import { AuditQueue, auditText } from './audit-queue.ts';
-import { type AuditRecord, type ChangeSet, type Database, WriteClash } from './database.ts';
+import { type AuditRecord, type Batch, type ChangeSet, type Database, WriteClash } from './database.ts';
 import { Feed, type Listener, type Reload } from './feed.ts';
 import { Past } from './past.ts';
+import { type Compute, isObservation, numbered, type Pending, setsOf, unbegun, withSets } from './pending.ts';
+import { reload } from './reload.ts';
 import { Snapshot } from './snapshot.ts';
-
-type Compute = (head: Snapshot) => readonly RowChange[] | Interruptible<readonly RowChange[]>;
 
 interface Committed {
   readonly revision: number;
   readonly snapshot: Snapshot;
-}
-
-interface Pending {
-  readonly origin: Origin;
-  readonly compute: Compute;
-  readonly audit: AuditRecord | undefined;
-  readonly committed: (revision: number, after: Snapshot | undefined) => void;
-  readonly reject: (error: unknown) => void;
-  changes: JournalChanges;
-  journalled: boolean;
-  /** Of the snapshot after it. */
-  revision: number;
-  sequence: number;
-  /** That itself, which takes up much more than the change: only for who wants it. */
-  after: Snapshot | undefined;
-  readonly keepsAfter: boolean;
 }
 
 interface PendingAudit {
@@ -43,17 +20,38 @@ interface PendingAudit {
   readonly reject: (error: unknown) => void;
 }
 
-const unbegun = { changes: {}, journalled: false, revision: 0, sequence: 0, after: undefined } as const;
+/** What is on its way to the database. */
+interface Taken {
+  readonly pendings: readonly Pending[];
+  readonly audits: readonly PendingAudit[];
+  readonly laterAudits: string[];
+  /** What `head` is with them; undefined: there is nothing. */
+  readonly after: Snapshot | undefined;
+  readonly batch: Batch;
+}
+
+const nothingTaken: Taken = {
+  pendings: [],
+  audits: [],
+  laterAudits: [],
+  after: undefined,
+  batch: { base: undefined, sets: [], audit: [] },
+};
 
 /** How long what nobody waits for may wait: audit records of reads, and another try after a failure. */
 const laterDelay = 500;
+/** Milliseconds: longer than from one look at the database to the next. */
+const longestTrust = 3_000;
+/** Milliseconds without a word of the database that are usual on a busy machine. */
+const longestSilence = 6_000;
 const maximumQueuedAudits = 100_000;
 
 /**
  * The cluster's data. Readers see `current`, which is on disk. Change sets are computed one after another on `head`, which
  * holds those still on their way to disk, and all that wait are committed together. While a long one is computed in slices,
  * others can read, and those that want to change something wait. What other processes commit is followed: `current` is never
- * behind for longer than the database takes to report it.
+ * behind for longer than the database takes to report it. After a change of theirs all that waits is computed again; observations, such
+ * as the status of a node, come in between without that.
  */
 export class Store {
   /** What was there before. */
@@ -62,23 +60,21 @@ export class Store {
   readonly #feed: Feed;
   readonly #failed: (error: unknown) => void;
   readonly #unwatch: () => void;
-  #head: Snapshot;
-  /** To be computed. The first is under way, if any is. */
-  #uncomputed: Pending[] = [];
-  #computing: Promise<void> | undefined;
-  /** To be written. */
-  #queue: Pending[] = [];
+  readonly #line: ChangeLine;
   #audits: PendingAudit[] = [];
   /** Audit records that nobody waits for. */
   readonly #laterAudits = new AuditQueue();
   /** Somebody else may have committed. */
   #isBehind = false;
+  /** The sequence up to which others have committed, as far as that is known. */
+  #latest = 0;
   #working: Promise<void> | undefined;
   #laterTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
   /** Why the latest batch could not be written. */
   #writeFailed: Fault | undefined;
-  #followFailed = false;
+  /** Since when others cannot be followed, in milliseconds. */
+  #followFailed: number | undefined;
   #batches = 0;
   #sets = 0;
   #writeTime = 0;
@@ -89,11 +85,14 @@ export class Store {
     this.past = new Past(database, snapshot);
     this.#feed.subscribe((current) => this.past.note(current));
     this.#failed = failed;
-    this.#head = snapshot;
-    this.#unwatch = database.watch(() => {
+    this.#line = new ChangeLine(snapshot, () => this.#schedule());
+    const changed = (latest = Infinity): void => {
+      if (latest <= this.current.sequence) return;
+      this.#latest = Math.max(this.#latest, latest);
       this.#isBehind = true;
       this.#schedule();
-    });
+    };
+    this.#unwatch = database.watch(changed, () => this.current.sequence);
   }
 
   /** `failed` hears why what others have committed could not be read; it is tried again. */
@@ -111,38 +110,63 @@ export class Store {
 
   /** False after the database could not be written or followed, until it can be again. */
   get healthy(): boolean {
-    return !this.#writeFailed && !this.#followFailed;
+    return !this.#writeFailed && this.#followFailed === undefined && this.age === 0;
+  }
+
+  /** Seconds for which nobody knows whether others have committed: what is read may be that old. 0 if it is as new as can be. */
+  get age(): number {
+    const behind = this.#followFailed === undefined ? 0 : performance.now() - this.#followFailed;
+    const silence = Math.max(this.#database.silence(), behind);
+    return silence < longestSilence ? 0 : Math.round(silence / 1_000);
+  }
+
+  /** False while what others have committed cannot be read. */
+  get isFollowing(): boolean {
+    return this.#followFailed === undefined;
+  }
+
+  /** Others may have committed since anything was heard of the database, and this process does not know yet: it may have been suspended. */
+  get mayBeBehind(): boolean {
+    return this.isFollowing && this.#database.silence() > longestTrust;
   }
 
   /** What was written, and what waits. */
   get load(): { readonly batches: number; readonly sets: number; readonly seconds: number; readonly waiting: number } {
-    const waiting = this.#uncomputed.length + this.#queue.length + this.#audits.length + this.#laterAudits.length;
+    const waiting = this.#line.length + this.#audits.length + this.#laterAudits.length;
     return { batches: this.#batches, sets: this.#sets, seconds: this.#writeTime / 1_000, waiting };
   }
 
   /** The database with all accepted changes, also those that are not on disk yet: what a new change set is computed from. */
   get head(): Snapshot {
-    return this.#head;
+    return this.#line.head;
   }
 
   /** Computes a change set on the newest state; resolves when it is on disk. Volatile columns alone get no journal entry and no revision. */
   change(origin: Origin, compute: Compute): Promise<Committed> {
     return new Promise((resolve, reject) => {
       const committed: Pending['committed'] = (revision, after) => resolve({ revision, snapshot: after! });
-      this.#begin({ ...unbegun, origin, compute, audit: undefined, committed, reject, keepsAfter: true });
+      const asked = { origin, compute, audit: undefined, committed, reject };
+      this.#line.add({ ...unbegun, ...asked, observes: false, keepsAfter: true });
+    });
+  }
+
+  /**
+   * Writes what somebody has seen, such as the status of nodes, into volatile columns of rows that are there. Whoever writes last wins, and
+   * no change waits for it or fails because of it.
+   */
+  observe(origin: Origin, compute: Compute): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const asked = { origin, compute, audit: undefined, committed: () => resolve(), reject };
+      this.#line.add({ ...unbegun, ...asked, observes: true, keepsAfter: false });
     });
   }
 
   /** The same with a record, for who needs no more than the revision. */
   commit(origin: Origin, compute: Compute, audit: AuditRecord | undefined): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#begin({ ...unbegun, origin, compute, audit, committed: resolve, reject, keepsAfter: false });
+      const asked = { origin, compute, audit, committed: resolve, reject };
+      this.#line.add({ ...unbegun, ...asked, observes: false, keepsAfter: false });
     });
-  }
-
-  #begin(pending: Pending): void {
-    this.#uncomputed.push(pending);
-    this.#computeNext();
   }
 
   /** Resolves when the record is on disk. */
@@ -181,12 +205,21 @@ export class Store {
     return this.current.revision;
   }
 
+  /** Resolves when what others have committed by now is followed, or cannot be read. */
+  async refresh(): Promise<void> {
+    this.#isBehind = true;
+    this.#latest = Infinity;
+    this.#schedule();
+    // What is under way may have asked before.
+    for (let turns = 0; turns < 2 && this.#isBehind; turns++) await this.#working;
+  }
+
   /** Resolves when everything accepted so far is on disk. */
   async flush(): Promise<void> {
     clearTimeout(this.#laterTimer);
     this.#laterTimer = undefined;
     while (this.#isWaitedFor() || this.#laterAudits.length > 0 || this.#working) {
-      await this.#computing;
+      await this.#line.computing;
       this.#schedule();
       await this.#working;
       // What cannot be written now stays for later; waiting for it here would be for ever.
@@ -202,62 +235,9 @@ export class Store {
     await this.#database.close();
   }
 
-  /** Computes those that wait for it, until one takes longer. */
-  #computeNext(): void {
-    while (!this.#computing && this.#uncomputed.length > 0) {
-      const head = this.#head;
-      const first = this.#uncomputed[0]!;
-      const computed = this.#settled(first, head);
-      if (computed instanceof Promise) {
-        this.#computing = computed.then((settle) => {
-          this.#computing = undefined;
-          this.#take(first, head, settle);
-          return this.#computeNext();
-        });
-      } else this.#take(first, head, computed);
-    }
-  }
-
-  /** Settles the first of them, unless others come before it now or what it was computed on is no longer what it will be written on. */
-  #take(first: Pending, head: Snapshot, settle: () => void): void {
-    if (this.#head !== head || this.#uncomputed[0] !== first) return;
-    this.#uncomputed.shift();
-    settle();
-  }
-
-  #settled(pending: Pending, head: Snapshot): (() => void) | Promise<() => void> {
-    const accept = (after: Snapshot) => () => this.#accept(pending, after);
-    const refuse = (error: unknown) => () => pending.reject(error);
-    try {
-      const computed = inSlices(this.#compute(pending, head), () => this.#head !== head);
-      return computed instanceof Promise ? computed.then(accept, refuse) : accept(computed);
-    } catch (error) {
-      return refuse(error);
-    }
-  }
-
-  /** The snapshot after it. */
-  *#compute(pending: Pending, head: Snapshot): Interruptible<Snapshot> {
-    const computed = pending.compute(head);
-    const changes = 'next' in computed ? yield* computed : computed;
-    pending.changes = encodeChanges(changes);
-    yield;
-    pending.journalled = !isVolatile(pending.changes);
-    return changes.length > 0 ? head.apply(changes, head.revision + (pending.journalled ? 1 : 0)) : head;
-  }
-
-  #accept(pending: Pending, after: Snapshot): void {
-    pending.revision = after.revision;
-    pending.sequence = after.sequence;
-    if (pending.keepsAfter) pending.after = after;
-    this.#head = after;
-    this.#queue.push(pending);
-    this.#schedule();
-  }
-
   /** Whether there is anything that somebody waits for. */
   #isWaitedFor(): boolean {
-    return this.#uncomputed.length + this.#queue.length + this.#audits.length > 0;
+    return this.#line.length + this.#audits.length > 0;
   }
 
   #schedule(): void {
@@ -267,7 +247,9 @@ export class Store {
         void this.#work().finally(() => {
           this.#working = undefined;
           resolve();
-          if (this.#queue.length + this.#audits.length > 0) this.#schedule();
+          // Others may have committed while their last change was followed.
+          const isBehind = this.#isBehind && this.#followFailed === undefined;
+          if (this.#line.ready + this.#audits.length > 0 || isBehind) this.#schedule();
           else if (this.#laterAudits.length > 0 || this.#isBehind) this.#scheduleLater();
         });
       });
@@ -284,102 +266,134 @@ export class Store {
 
   /** One at a time: nobody else moves `current` while a batch is written on it. */
   async #work(): Promise<void> {
-    if (this.#queue.length + this.#audits.length + this.#laterAudits.length > 0) await this.#writeBatch();
-    if (this.#isBehind) await this.#followOthers();
+    if (this.#line.ready + this.#audits.length + this.#laterAudits.length > 0) await this.#writeBatch();
+    if (this.#isBehind) await this.#followOthers(this.current.fence, this.#latest);
   }
 
   async #writeBatch(): Promise<void> {
-    const batch = this.#queue;
-    const after = this.#head;
-    const audits = this.#audits;
-    const laterAudits = this.#laterAudits.take();
-    this.#queue = [];
-    this.#audits = [];
-    const time = Date.now();
-    const sets: ChangeSet[] = [];
-    for (const { origin, changes, journalled, sequence, revision } of batch) {
-      if (Object.keys(changes).length === 0) continue;
-      sets.push({ sequence, changes, journal: journalled ? { ...origin, revision, time } : undefined });
-    }
-    const audit = laterAudits.concat(audits.map(({ text }) => text));
-    for (const pending of batch) if (pending.audit) audit.push(auditText(pending.audit));
-    const base = batch.length > 0 ? this.current.sequence : undefined;
+    let taken = this.#gather();
     const began = performance.now();
+    const again = async (latest?: number): Promise<Batch> => {
+      await this.#computeOnNewest(taken, latest, () => (taken = nothingTaken));
+      taken = this.#gather();
+      return taken.batch;
+    };
+    let last: number;
     try {
-      await this.#database.write({ base, sets, audit });
+      last = await this.#write(() => taken.batch, again);
     } catch (error) {
-      this.#laterAudits.giveBack(laterAudits);
-      await this.#recover(error, batch, audits);
+      this.#refuse(taken, error);
       return;
     }
+    const { pendings, audits, after, batch } = taken;
+    const { sets } = batch;
     this.#writeFailed = undefined;
     this.#batches++;
     this.#sets += sets.length;
     this.#writeTime += performance.now() - began;
-    for (const { committed, revision, after: own } of batch) committed(revision, own);
+    const { sequence, fence } = this.current;
+    const isNext = sets.length === 0 || last === sequence + sets.length;
+    // What others have observed came before it, and is read together with it.
+    if (!isNext) await this.#followOthers(after!.fence);
+    const read = isNext || this.current.sequence < last ? undefined : this.current;
+    for (const { committed, revision, after: own } of pendings) committed(revision, read ?? own);
     for (const { resolve } of audits) resolve();
-    if (batch.length > 0) this.#feed.publish(after, sets);
+    if (isNext && sets.length > 0) this.#feed.publish(after!, numbered(sets, sequence, fence));
   }
 
-  /** After a clash all waiting change sets are computed again on the newer state; after a failure those of the batch fail. */
-  async #recover(error: unknown, batch: readonly Pending[], audits: readonly PendingAudit[]): Promise<void> {
-    let cause = error;
-    if (error instanceof WriteClash) {
+  /** A database that cannot keep others out while a batch is computed again leaves that to us. */
+  async #write(batch: () => Batch, again: (latest?: number) => Promise<Batch>): Promise<number> {
+    for (;;) {
       try {
-        if (await this.#catchUp()) {
-          this.#audits = [...audits, ...this.#audits];
-          this.#computeAnew(batch);
-          return;
-        }
-      } catch (failure) {
-        cause = failure;
+        return await this.#database.write(batch(), again);
+      } catch (error) {
+        if (!(error instanceof WriteClash)) throw error;
+        await again();
       }
     }
-    const sentence = 'The database could not be written; nothing was changed.';
-    const fault = cause instanceof Fault ? cause : new Fault('unavailable', sentence, { retryAfter: 5, cause });
-    this.#writeFailed = fault;
-    for (const { reject } of [...batch, ...audits]) reject(fault);
-    this.#computeAnew([]);
   }
 
-  async #followOthers(): Promise<void> {
-    const before = this.current;
+  /** All that waits to be written. */
+  #gather(): Taken {
+    const pendings = this.#line.take();
+    const audits = this.#audits;
+    const laterAudits = this.#laterAudits.take();
+    this.#audits = [];
+    const audit = laterAudits.concat(audits.map(({ text }) => text));
+    for (const pending of pendings) if (pending.audit) audit.push(auditText(pending.audit));
+    const base = pendings.every(isObservation) ? undefined : this.current.fence;
+    const batch = { base, sets: setsOf(pendings, Date.now()), audit };
+    return { pendings, audits, laterAudits, after: this.#line.head, batch };
+  }
+
+  /** Others have committed since: what was taken waits again, and is computed on what `current` is then. `returned` hears that it waits. */
+  async #computeOnNewest(
+    { pendings, audits, laterAudits }: Taken,
+    latest: number | undefined,
+    returned: () => void,
+  ): Promise<void> {
+    let waiting: readonly Pending[] | undefined = pendings;
+    const compute = (): void => {
+      if (waiting) {
+        this.#laterAudits.giveBack(laterAudits);
+        this.#audits = [...audits, ...this.#audits];
+        returned();
+      }
+      this.#line.computeAgain(this.current, waiting ?? []);
+      waiting = undefined;
+    };
     try {
-      await this.#catchUp();
+      await this.#catchUp(compute, latest);
     } catch (error) {
       this.#isBehind = true;
-      if (!this.#followFailed) this.#failed(error);
-      this.#followFailed = true;
+      this.#latest = Infinity;
+      throw error;
     }
-    if (this.current !== before) this.#computeAnew([]);
+    if (waiting) compute();
+    while (this.#line.ready === 0 && this.#line.computing) await this.#line.computing;
   }
 
-  /** Takes over what others have committed since; false if there is nothing. */
-  async #catchUp(): Promise<boolean> {
-    const before = this.current;
+  /** What could not be written fails; audit records that nobody waits for are kept for another try. */
+  #refuse({ pendings, audits, laterAudits }: Taken, error: unknown): void {
+    this.#laterAudits.giveBack(laterAudits);
+    const sentence = 'The database could not be written; nothing was changed.';
+    const fault = error instanceof Fault ? error : new Fault('unavailable', sentence, { retryAfter: 5, cause: error });
+    this.#writeFailed = fault;
+    for (const { reject } of [...pendings, ...audits]) reject(fault);
+    this.#line.computeAgain(this.current, []);
+  }
+
+  /** `fence` is what `current` has if others have only observed. */
+  async #followOthers(fence: number, latest = Infinity): Promise<void> {
+    this.#latest = 0;
+    try {
+      await this.#catchUp((isReload) => {
+        if (isReload || this.current.fence > fence) this.#line.computeAgain(this.current, []);
+        else if (this.current.fence === fence) this.#line.goOn(this.current);
+      }, latest);
+    } catch (error) {
+      this.#isBehind = true;
+      this.#latest = Infinity;
+      if (this.#followFailed === undefined) this.#failed(error);
+      this.#followFailed ??= performance.now() - this.#database.silence();
+    }
+  }
+
+  /**
+   * Takes over what others have committed, up to `latest` if that is known. `moved` brings `head` along before anybody else gets a turn;
+   * after a reload nothing of what was there before need be there.
+   */
+  async #catchUp(moved: (isReload: boolean) => void, latest = Infinity): Promise<void> {
     this.#isBehind = false;
-    for (;;) {
+    while (this.current.sequence < latest) {
       const sets = await this.#database.changesAfter(this.current.sequence);
       if (sets?.length === 0) break;
-      this.#feed.publish(sets ? this.#after(sets) : Snapshot.of(await this.#database.load()), sets);
+      const { snapshot, skipped } = sets
+        ? { snapshot: withSets(this.current, sets) }
+        : await reload(this.#database, this.current);
+      this.#feed.publish(snapshot, sets, skipped);
+      moved(sets === undefined);
     }
-    this.#followFailed = false;
-    return this.current !== before;
-  }
-
-  /** What `current` is with these. */
-  #after(sets: readonly ChangeSet[]): Snapshot {
-    return sets.reduce((base, { changes, journal }) => {
-      const decoded = decodeChanges(changes, (table, key) => base.get(table, key));
-      return base.apply(decoded, journal?.revision ?? base.revision);
-    }, this.current);
-  }
-
-  /** These and all that came after them, now that what they were computed on is no longer what they will be written on. */
-  #computeAnew(batch: readonly Pending[]): void {
-    this.#head = this.current;
-    this.#uncomputed = [...batch, ...this.#queue, ...this.#uncomputed];
-    this.#queue = [];
-    this.#computeNext();
+    this.#followFailed = undefined;
   }
 }

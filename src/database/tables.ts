@@ -19,8 +19,8 @@ export interface Table {
   readonly trust: ReadonlySet<string>;
   /** Append-only, kept outside the snapshot. */
   readonly log: boolean;
-  readonly goesWith: GoesWith | undefined;
-  readonly ownedBy: OwnedBy | undefined;
+  readonly goesWith: readonly GoesWith[];
+  readonly ownedBy: readonly OwnedBy[];
 }
 
 /** Of a table whose rows have names that people choose: the column of the name, and those that hold a secret where the name says so. */
@@ -37,9 +37,11 @@ export interface GoesWith {
   readonly table: string;
   readonly where: Row;
   readonly column: string;
+  /** The columns whose change counts; absent: any but the comments. */
+  readonly by?: readonly string[];
 }
 
-/** The same of rows that stay without an owner when the row they belong to is made or removed: who has the name then is somebody else. */
+/** The same of rows that stay without an owner when the row they belong to is made or removed, or `by` changes: who has the name then is somebody else. */
 export interface OwnedBy extends GoesWith {
   readonly owner: string;
 }
@@ -53,8 +55,8 @@ interface TableEntry {
   volatile?: string[];
   trust?: string[] | true;
   log?: boolean;
-  goesWith?: GoesWith;
-  ownedBy?: OwnedBy;
+  goesWith?: GoesWith[];
+  ownedBy?: OwnedBy[];
 }
 
 const keySeparator = '\u0000';
@@ -75,8 +77,8 @@ function makeTable(name: string, entry: TableEntry): Table {
     volatile: new Set(entry.volatile),
     trust: trustColumns(entry),
     log: entry.log ?? false,
-    goesWith: entry.goesWith,
-    ownedBy: entry.ownedBy,
+    goesWith: entry.goesWith ?? [],
+    ownedBy: entry.ownedBy ?? [],
   };
 }
 

@@ -1,4 +1,6 @@
+import { Fault } from '../core/errors.ts';
 import type { Cluster } from './cluster.ts';
+import { type Criterion, parseCriterion } from './criterion.ts';
 import { evaluate, seen } from './range.ts';
 import { Effort, startRun } from './run.ts';
 
@@ -51,4 +53,31 @@ export function expand(text: string, cluster: Cluster, options: ExpandOptions = 
 export function expandSyntactic(text: string): string[] {
   const effort = new Effort(defaultLimit);
   return evaluate(startRun(text, 'noderange', { cluster: undefined, verify: false, effort })).list();
+}
+
+/** The criteria of a range up to the first mistake, for who wants to read before what they are about. */
+export function criteriaIn(text: string): readonly Criterion[] {
+  const found: Criterion[] = [];
+  if (!/[=~]/.test(text)) return found;
+  const noNodes: Cluster = {
+    hasNode: () => false,
+    group: () => [],
+    nodeNames: () => [],
+    select(criterion) {
+      found.push(criterion);
+      return [];
+    },
+  };
+  try {
+    expand(text, noNodes);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+  }
+  return found;
+}
+
+/** A criterion that stands alone: nothing in its value ends it. */
+export function readCriterion(text: string): Criterion {
+  const effort = new Effort(defaultLimit);
+  return parseCriterion({ ...startRun('', 'criterion', { cluster: undefined, verify: true, effort }), text }, text, 0);
 }

@@ -158,7 +158,13 @@ function split(text: string, pairs: Pairs, { from, to }: Slice, separator: strin
 function rangeFile(run: Run, { from, to }: Slice, nested: boolean, out: Names): void {
   const piece = run.text.slice(from, to);
   if (run.origin === 'range file') throw malformed(run, piece, from, 'asks for another file');
-  if (!run.cluster?.file) throw malformed(run, piece, from, 'asks for a range file, and range files are switched off');
+  if (!run.cluster?.file)
+    throw malformed(
+      run,
+      piece,
+      from,
+      'asks for a range file, and the setting rangeFiles names no directory of such files',
+    );
   let missed: string[] = [];
   for (const [i, line] of (run.cluster.file(piece.slice(1)) ?? []).entries()) {
     if (/^[#^]/.test(line)) continue;

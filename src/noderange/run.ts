@@ -46,7 +46,7 @@ export interface Run {
   readonly verify: boolean;
   readonly missed: string[];
   readonly effort: Effort;
-  readonly origin: 'noderange' | 'site attribute excludenodes' | 'range file';
+  readonly origin: 'noderange' | 'site attribute excludenodes' | 'range file' | 'criterion';
   /** Columns of the original text, if quotation marks were taken out. */
   readonly columns: Uint32Array | undefined;
 }

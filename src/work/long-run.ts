@@ -7,6 +7,7 @@ import { doInChild, unforeseen } from './child-process.ts';
 import type { Batch } from './messages.ts';
 import { readRecord, removeRecord, type RunRecord, writeRecord } from './records.ts';
 import { checkReserve, removeStaging } from './stagings.ts';
+import type { Claim, HeldSubject } from './subject-claims.ts';
 
 export const longWorkSettings = Type.Object({
   seconds: setting(Count, 'seconds that long work, such as building an image, may take', { default: 14_400 }),
@@ -23,17 +24,6 @@ export const longWorkSettings = Type.Object({
   }),
 });
 export type LongWorkSettings = ValuesOf<typeof longWorkSettings>;
-
-/** Who works on what. */
-export interface Claim {
-  readonly subject: string;
-  readonly run: string;
-  readonly command: string;
-  readonly user: string;
-  readonly started: number;
-  /** Whether the user may see runs of others. */
-  readonly seesAll: boolean;
-}
 
 /** What long runs share. */
 export interface Environment {
@@ -57,17 +47,19 @@ const removalTimeout = 15_000;
 /** One run of long work from its claim to the moment when nothing of it is left. */
 export class LongRun {
   readonly claim: Claim;
-  /** Aborted when the run is cancelled or muster stops. */
+  /** Aborted when the run is cancelled, muster stops, or another has taken its subject. */
   readonly signal: AbortSignal;
   readonly #environment: Environment;
+  readonly #subject: HeldSubject;
   readonly #ended = Promise.withResolvers<void>();
   #record: RunRecord | undefined;
   readonly #written = new Set<string>();
 
-  constructor(environment: Environment, claim: Claim, cancelled: AbortSignal) {
+  constructor(environment: Environment, claim: Claim, subject: HeldSubject, cancelled: AbortSignal) {
     this.claim = claim;
     this.#environment = environment;
-    this.signal = AbortSignal.any([cancelled, environment.stop]);
+    this.#subject = subject;
+    this.signal = AbortSignal.any([cancelled, environment.stop, subject.lost]);
   }
 
   /** When the subject is free again. */
@@ -123,8 +115,13 @@ export class LongRun {
     }
   }
 
+  /** Keeps what came of it, unless another run has begun on the same subject; `step` calls what it is given at its last moment. */
+  settle<T>(step: (check: () => void) => Promise<T>): Promise<T> {
+    return this.#subject.settle(step);
+  }
+
   /**
-   * Leaves nothing behind, whatever came of it. What muster's stop has interrupted stays on record. Who has made something need not wait
+   * Leaves nothing behind, whatever came of it. Who has made something need not wait
    * until the rest is removed; who only moved things away may have done so for the space they took.
    */
   async end(isDone: boolean): Promise<void> {
@@ -139,13 +136,9 @@ export class LongRun {
         const done = { ...record, done: true } as const;
         await writeRecord(directory, done);
         this.#environment.cleanUp(done);
-      } else if (this.isStopped && !isDone) {
-        const interrupted = { ...record, interrupted: Date.now() };
-        await writeRecord(directory, interrupted);
-        await removed(AbortSignal.timeout(removalTimeout));
-        await writeRecord(directory, { ...interrupted, stagings: [] });
       } else {
-        await removed();
+        if (this.isStopped) await writeRecord(directory, { ...record, done: true });
+        await removed(this.isStopped ? AbortSignal.timeout(removalTimeout) : undefined);
         await removeRecord(directory, run);
       }
     } catch (error) {
@@ -155,6 +148,7 @@ export class LongRun {
         'the temporary directories of a run could not be removed; the next start tries again',
       );
     } finally {
+      await this.#subject.release();
       this.#ended.resolve();
     }
   }

@@ -4,40 +4,54 @@ import { Fault } from '../core/errors.ts';
 import { NamedSlots } from '../core/limiter.ts';
 import { isolationProblem } from './program.ts';
 import { readRecords, removeRecord, type RunRecord, writeRecord } from './records.ts';
-import { type Claim, type Environment, LongRun, type LongWorkSettings } from './long-run.ts';
+import { type Environment, LongRun, type LongWorkSettings } from './long-run.ts';
 import { removeStaging } from './stagings.ts';
+import type { Claim, OtherClaim, SubjectClaims } from './subject-claims.ts';
 
-const day = 86_400_000;
 /** Runs that a user may have under way, waiting ones too. */
 const mostOfUser = 16;
 const all = '';
+
+interface Services {
+  readonly data: string;
+  readonly log: Logger;
+  readonly claims: SubjectClaims;
+}
+
+/** A subject that is taken here, until its run has ended. */
+interface UnderWay {
+  readonly claim: Claim;
+  readonly ended: Promise<void>;
+}
 
 /** Work that takes minutes: who may do how much of it at once, one run at a time on each thing, and what is left when muster was killed. */
 export class LongWork {
   readonly #settings: LongWorkSettings;
   readonly #directory: string;
   readonly #log: Logger;
-  readonly #underWay = new Map<string, LongRun>();
+  readonly #claims: SubjectClaims;
+  readonly #underWay = new Map<string, UnderWay>();
   readonly #slots: NamedSlots;
   readonly #slotsOfUsers: NamedSlots;
   readonly #stop = new AbortController();
   readonly #cleaning = new Set<Promise<void>>();
   #isolated: Promise<boolean> | undefined;
 
-  constructor(settings: LongWorkSettings, { data, log }: { readonly data: string; readonly log: Logger }) {
+  constructor(settings: LongWorkSettings, { data, log, claims }: Services) {
     this.#settings = settings;
     this.#directory = join(data, 'long-work');
     this.#log = log;
+    this.#claims = claims;
     this.#slots = new NamedSlots(settings.atOnce);
     // Somebody else always finds one.
     this.#slotsOfUsers = new NamedSlots(Math.max(1, settings.atOnce - 1));
   }
 
   /** Takes the subject for a run, until the long run ends. The signal cancels it. */
-  begin(claim: Claim, signal: AbortSignal): LongRun {
+  async begin(claim: Claim, signal: AbortSignal): Promise<LongRun> {
     this.#stop.signal.throwIfAborted();
-    const other = this.#underWay.get(claim.subject)?.claim;
-    if (other) throw taken(other, claim);
+    const here = this.#underWay.get(claim.subject)?.claim;
+    if (here) throw taken(here, claim);
     const own = [...this.#underWay.values()].filter(({ claim: { user } }) => user === claim.user).length;
     if (own >= mostOfUser)
       throw new Fault(
@@ -45,37 +59,35 @@ export class LongWork {
         `User "${claim.user}" already runs ${own} long commands; try again when some of them have ended.`,
         { retryAfter: 60 },
       );
-    const longRun = new LongRun(this.#environment(), claim, signal);
-    this.#underWay.set(claim.subject, longRun);
-    void longRun.ended.then(() => this.#underWay.delete(claim.subject));
-    return longRun;
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    this.#underWay.set(claim.subject, { claim, ended });
+    const free = (): void => {
+      this.#underWay.delete(claim.subject);
+      end();
+    };
+    try {
+      const subject = await this.#claims.take(claim);
+      if (!('release' in subject)) throw taken(subject, claim);
+      const longRun = new LongRun(this.#environment(), claim, subject, signal);
+      void longRun.ended.then(free);
+      return longRun;
+    } catch (error) {
+      free();
+      throw error;
+    }
   }
 
-  /** Runs that an earlier muster left; `found` gets those that nobody knew to be interrupted. */
-  async resume(found: (record: RunRecord) => Promise<void>): Promise<RunRecord[]> {
+  /** Removes what an earlier muster left; `found` gets the records of runs that nobody knew to be interrupted. */
+  async resume(found: (record: RunRecord) => Promise<void>): Promise<void> {
     const records = await readRecords(this.#directory, (error) =>
       this.#log.error({ err: error }, 'the record of a long run cannot be read; it is skipped'),
     );
-    const kept: RunRecord[] = [];
     for (const record of records) {
-      const { run, interrupted = Date.now(), stagings } = record;
-      if (record.done) {
-        this.#cleanUp(record, this.#stop.signal);
-        continue;
-      }
-      if (interrupted < Date.now() - day && stagings.length === 0) {
-        await removeRecord(this.#directory, run);
-        continue;
-      }
-      const marked = { ...record, interrupted };
-      if (record.interrupted === undefined) {
-        await found(marked);
-        await writeRecord(this.#directory, marked);
-      }
-      if (stagings.length > 0) this.#cleanUp(marked, this.#stop.signal);
-      kept.push(marked);
+      if (!record.done) await found(record);
+      const done = { ...record, done: true } as const;
+      if (!record.done) await writeRecord(this.#directory, done);
+      this.#cleanUp(done, this.#stop.signal);
     }
-    return kept;
   }
 
   /** Ends all that is under way; it counts as interrupted. What is still to be removed then, the next muster removes. */
@@ -108,11 +120,9 @@ export class LongWork {
 
   /** Until the signal says that it takes too long. */
   #cleanUp(record: RunRecord, signal?: AbortSignal): void {
-    const { run, stagings, done } = record;
+    const { run, stagings } = record;
     const cleaning = Promise.all(stagings.map((path) => removeStaging(path, run, signal)))
-      .then(() =>
-        done ? removeRecord(this.#directory, run) : writeRecord(this.#directory, { ...record, stagings: [] }),
-      )
+      .then(() => removeRecord(this.#directory, run))
       .catch((error: unknown) => {
         if (!signal?.aborted)
           this.#log.error({ err: error, run }, 'the temporary directories of a run could not be removed');
@@ -122,9 +132,10 @@ export class LongWork {
   }
 }
 
-function taken(other: Claim, { user, seesAll }: Claim): Fault {
+function taken(other: OtherClaim, { user, seesAll }: Claim): Fault {
   const since = new Date(other.started).toISOString();
-  const named = other.user === user || seesAll ? `, run ${other.run}` : '';
+  const place = other.server === undefined ? '' : ` at server ${other.server}`;
+  const named = `${place}${other.user === user || seesAll ? `, run ${other.run}` : ''}`;
   return new Fault(
     'conflict',
     `User "${other.user}" has been working on ${other.subject} with ${other.command} since ${since}${named}; try again when that has ended.`,

@@ -14,10 +14,8 @@ export interface RunRecord {
   readonly started: number;
   /** Directories that go with the run. */
   readonly stagings: readonly string[];
-  /** Whether all was done, and only its directories may still be there. */
+  /** Whether others know what became of it, and only its directories may still be there. */
   readonly done?: true;
-  /** When it was found to be interrupted. */
-  readonly interrupted?: number;
 }
 
 const suffix = '.json';

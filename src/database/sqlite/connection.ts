@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { DiskFull, isDiskFull } from '../../core/disk-full.ts';
 import { Fault } from '../../core/errors.ts';
-import { metaTable } from './statements.ts';
+import { metaTable } from '../own-tables.ts';
 
 /** The code of the error that `check` throws; it passes from one thread to another. */
 const lostFileCode = 'MUSTER_LOST_FILE';

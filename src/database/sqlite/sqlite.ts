@@ -3,15 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type SQLite from 'better-sqlite3';
 import { compileCache, programFile } from '../../core/home.ts';
 import { inSlices, type Interruptible } from '../../core/slices.ts';
-import {
-  groupVolatile,
-  joinChanges,
-  type JournalChanges,
-  rowCount,
-  splitChanges,
-  ungroupVolatile,
-  type VolatileChanges,
-} from '../changeset.ts';
+import { groupVolatile, type JournalChanges, rowCount, splitChanges } from '../changeset.ts';
 import {
   type Batch,
   type ChangeSet,
@@ -20,41 +12,37 @@ import {
   type JournalEntry,
   type JournalQuery,
   type LogQuery,
+  type NewSet,
   type Retention,
   WriteClash,
 } from '../database.ts';
+import { auditBlocks, readAudit, type StoredBlock } from '../audit-blocks.ts';
+import { SharedTexts, tablesToLoad } from '../loaded-rows.ts';
+import { type AnyDatabase, auditTable, journalTable, metaTable, sequenceTable } from '../own-tables.ts';
+import type { Sealing } from '../sealing.ts';
+import { changeSetsOf, type SequenceRow, setsPerPage } from '../sequence-rows.ts';
 import type { SortedMap } from '../sorted-map.ts';
-import { joinKey, type Row, snapshotTables, tableNamed } from '../tables.ts';
-import { auditBlocks, readAudit } from './audit-log.ts';
+import { joinKey, type Row, tableNamed } from '../tables.ts';
 import { DatabaseDamaged, explained, OpenedFile, openSqlite } from './connection.ts';
-import { JournalReader, journalOrigin } from './journal-reader.ts';
-import { type Sealing, sealSecrets } from './seal-secrets.ts';
-import { loadTable, SharedTexts } from './load.ts';
-import { type AnyDatabase, journalTable, metaTable, sequenceTable, Statements } from './statements.ts';
+import { JournalReader } from './journal-reader.ts';
+import { sealSecrets } from './seal-secrets.ts';
+import { SqliteShared } from './shared-records.ts';
+import { loadTable } from './load.ts';
+import { SqliteStatements } from './statements.ts';
 import type { Request, Response } from './worker.ts';
 import type { ChangeSetText } from './writer.ts';
 
 interface Pending {
-  resolve: () => void;
+  resolve: (latest: number) => void;
   reject: (error: Error) => void;
 }
 
-/** A change set in the sequence, or a part of it. One without changes is no longer in the journal. */
-type SequenceRow = NonNullable<ChangeSet['journal']> & {
-  readonly sequence: number;
-  readonly volatile: string | null;
-  readonly changes: string | null;
-};
-
 /** How often it is looked whether somebody else has committed: SQLite notifies nobody. */
 const watchInterval = 100;
-/** Change sets, and rows of them, that are read at once. */
-const setsPerPage = 1_000;
-const rowsPerPage = 100_000;
 const ordinalsPerPage = 1_000;
 
 const changesAfter = `
-  select sequence, latest.changes as volatile, journal.*
+  select sequence, fence, latest.changes as volatile, journal.*
   from (select * from ${sequenceTable} where sequence > ? order by sequence limit ${setsPerPage}) as latest
   left join ${journalTable} as journal on journal.revision = latest.revision
   order by sequence, part`;
@@ -75,10 +63,12 @@ export class SqliteDatabase implements Database {
   readonly #damaged: (fault: DatabaseDamaged) => void;
   readonly #worker: Worker;
   readonly #reader: SQLite.Database;
-  readonly #statements: Statements;
+  readonly #statements: SqliteStatements;
   readonly #changesAfter: SQLite.Statement;
-  readonly #latestSequence: SQLite.Statement;
+  readonly #latest: SQLite.Statement;
+  readonly #auditBlocks: SQLite.Statement;
   readonly #journal: JournalReader;
+  readonly shared: SqliteShared;
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
   #ended: Error | undefined;
@@ -99,11 +89,17 @@ export class SqliteDatabase implements Database {
     this.#damaged = damaged;
     this.#worker = worker;
     this.#reader = reader;
-    this.#statements = new Statements(new Kysely<AnyDatabase>({ dialect: new SqliteDialect({ database: reader }) }));
+    this.#statements = new SqliteStatements(
+      new Kysely<AnyDatabase>({ dialect: new SqliteDialect({ database: reader }) }),
+    );
     // Asked for several times a second while somebody writes.
     this.#changesAfter = reader.prepare(changesAfter);
-    this.#latestSequence = reader.prepare(`select max(sequence) from ${sequenceTable}`).pluck();
+    this.#latest = reader.prepare(`select sequence, fence from ${sequenceTable} order by sequence desc limit 1`);
+    this.#auditBlocks = reader.prepare(
+      `select first, records from ${auditTable} where first > ? order by first limit ?`,
+    );
     this.#journal = new JournalReader(reader);
+    this.shared = new SqliteShared(reader, (write) => this.#ask({ kind: 'shared', write }));
     worker.on('message', (response: Response) => this.#settle(response));
     worker.on('error', (error) => this.#fail(error));
     worker.on('exit', () => this.#fail(new Error('The thread that writes the database has ended.')));
@@ -139,27 +135,27 @@ export class SqliteDatabase implements Database {
       const meta = this.#reader.prepare(`select value from ${metaTable} where name = 'revision'`).get();
       const revision = Number((meta as { value: string }).value);
       const texts = new SharedTexts();
-      const tables = snapshotTables.map((table): [string, SortedMap<Row>] => [
+      const tables = tablesToLoad.map((table): [string, SortedMap<Row>] => [
         table.name,
         loadTable(this.#reader, this.#statements, table, texts),
       ]);
-      return { revision, sequence: this.#sequence(), tables };
+      return { revision, ...this.#position(), tables };
     });
     return read();
   }
 
-  async write({ base, sets, audit }: Batch): Promise<void> {
+  async write({ base, sets, audit }: Batch): Promise<number> {
     const id = ++this.#lastId;
     const texts = await inSlices(this.#texts(id, sets));
     return this.#ask({ kind: 'write', base, sets: texts, audit: auditBlocks(audit) }, id);
   }
 
   /** The change sets as text, but for parts of long ones, which the worker gets as soon as they are made. */
-  *#texts(id: number, sets: readonly ChangeSet[]): Interruptible<ChangeSetText[]> {
+  *#texts(id: number, sets: readonly NewSet[]): Interruptible<ChangeSetText[]> {
     const texts: ChangeSetText[] = [];
-    for (const [set, { sequence, changes, journal }] of sets.entries()) {
+    for (const [set, { changes, journal, isObservation }] of sets.entries()) {
       if (!journal) {
-        texts.push({ sequence, rows: rowCount(changes), changes: JSON.stringify(groupVolatile(changes)) });
+        texts.push({ rows: rowCount(changes), changes: JSON.stringify(groupVolatile(changes)), isObservation });
         continue;
       }
       let last = '';
@@ -170,7 +166,7 @@ export class SqliteDatabase implements Database {
         yield;
       }
       const { revision, time, user, client, command, run, reverts } = journal;
-      texts.push({ sequence, journal: [revision, time, user, client, command, run, reverts ?? null], parts: [last] });
+      texts.push({ journal: [revision, time, user, client, command, run, reverts ?? null], parts: [last] });
     }
     return texts;
   }
@@ -181,26 +177,9 @@ export class SqliteDatabase implements Database {
 
   #changesFrom(after: number): readonly ChangeSet[] | undefined {
     this.#opened.check();
-    const sets: (Omit<ChangeSet, 'changes'> & { readonly parts: JournalChanges[] })[] = [];
-    let rows = 0;
-    for (const row of this.#changesAfter.iterate(after) as IterableIterator<SequenceRow>) {
-      const { sequence, volatile, changes: text, ...entry } = row;
-      const last = sets.at(-1);
-      const isPart = sequence === last?.sequence;
-      if (rows > rowsPerPage && !isPart) break;
-      if (sequence > (last?.sequence ?? after) + 1 || (volatile ?? text) === null) return undefined;
-      const changes =
-        volatile === null
-          ? (JSON.parse(text!) as JournalChanges)
-          : ungroupVolatile(JSON.parse(volatile) as VolatileChanges);
-      const journal = volatile === null ? journalOrigin(entry) : undefined;
-      rows += rowCount(changes);
-      if (isPart) last.parts.push(changes);
-      else sets.push({ sequence, parts: [changes], journal });
-    }
+    const sets = changeSetsOf(this.#changesAfter.iterate(after) as IterableIterator<SequenceRow>, after);
     // Whoever is ahead has followed another database.
-    if (sets.length === 0 && this.#sequence() !== after) return undefined;
-    return sets.map(({ parts, ...set }) => ({ ...set, changes: joinChanges(parts) }));
+    return sets?.length === 0 && this.#position().sequence !== after ? undefined : sets;
   }
 
   watch(changed: () => void): () => void {
@@ -221,6 +200,10 @@ export class SqliteDatabase implements Database {
     return () => clearInterval(timer);
   }
 
+  silence(): number {
+    return 0;
+  }
+
   readJournal(query: JournalQuery): AsyncIterable<readonly JournalEntry[]> {
     return this.#readPieces(this.#journal.entries(query));
   }
@@ -237,8 +220,8 @@ export class SqliteDatabase implements Database {
     return this.#read(() => this.#journal.revisionAt(time));
   }
 
-  #sequence(): number {
-    return (this.#latestSequence.get() as number | null) ?? 0;
+  #position(): Pick<Contents, 'sequence' | 'fence'> {
+    return (this.#latest.get() as Pick<Contents, 'sequence' | 'fence'> | undefined) ?? { sequence: 0, fence: 0 };
   }
 
   async readLog(query: LogQuery): Promise<Row[]> {
@@ -247,7 +230,8 @@ export class SqliteDatabase implements Database {
 
   async #logRows(query: LogQuery): Promise<Row[]> {
     const { table, where, after, limit } = query;
-    if (table === 'auditlog') return readAudit(this.#reader, query);
+    if (table === 'auditlog')
+      return readAudit((from, count) => this.#auditBlocks.all(from, count) as StoredBlock[], query);
     const statement = this.#reader.prepare(this.#statements.selectLog(table, Object.keys(where)));
     const rows = statement.all(after, ...Object.values(where), limit) as Record<string, string | number | null>[];
     return rows.map((row) =>
@@ -273,8 +257,17 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  prune(retention: Retention): Promise<void> {
-    return this.#ask({ kind: 'prune', retention });
+  /** That was done when it was opened: nobody else works on it. */
+  claimForm(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async prune(retention: Retention): Promise<void> {
+    await this.#ask({ kind: 'prune', retention });
+  }
+
+  async pruneLog(table: string, before: number, kept: readonly number[]): Promise<void> {
+    await this.#ask({ kind: 'prune-log', table, before, kept });
   }
 
   async close(): Promise<void> {
@@ -283,7 +276,7 @@ export class SqliteDatabase implements Database {
     await this.#ask({ kind: 'close' });
   }
 
-  #ask(request: Unnumbered<Request>, id = ++this.#lastId): Promise<void> {
+  #ask(request: Unnumbered<Request>, id = ++this.#lastId): Promise<number> {
     return new Promise((resolve, reject) => {
       if (this.#ended) return reject(this.#ended);
       this.#pending.set(id, { resolve, reject });
@@ -291,10 +284,10 @@ export class SqliteDatabase implements Database {
     });
   }
 
-  #settle({ id, error }: Response): void {
+  #settle({ id, latest = 0, error }: Response): void {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
-    if (!error) pending?.resolve();
+    if (!error) pending?.resolve(latest);
     else pending?.reject(error.clash ? new WriteClash(error.message) : this.#explained(errorOf(error)));
   }
 

@@ -1,19 +1,24 @@
 import type SQLite from 'better-sqlite3';
 import type { JournalChanges, JournalRow, VolatileChanges } from '../changeset.ts';
 import type { Retention } from '../database.ts';
+import type { AuditBlock } from '../audit-blocks.ts';
+import {
+  auditTable,
+  journalTable,
+  keptInSequence,
+  metaTable,
+  ordinalColumn,
+  ordinalsPerSet,
+  removedTable,
+  sequenceTable,
+} from '../own-tables.ts';
 import { tableNamed } from '../tables.ts';
-import { type AuditBlock, auditTable } from './audit-log.ts';
-import { journalTable, metaTable, ordinalColumn, removedTable, sequenceTable, type Statements } from './statements.ts';
+import { writeShared } from './shared-records.ts';
+import type { SqliteStatements } from './statements.ts';
 
 const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'reverts', 'part', 'changes'];
 const auditBlockColumns = ['first', 'count', 'until', 'records'];
-const sequenceColumns = ['sequence', 'total', 'revision', 'changes'];
-
-/** Rows of volatile changes, and change sets of the journal, that whoever follows may be behind. */
-const keptInSequence = 100_000;
-
-/** More rows than a change set adds: an ordinal is a change set's sequence times this, and the position in it. */
-const ordinalsPerSet = 1_000_000;
+const sequenceColumns = ['sequence', 'total', 'fence', 'revision', 'changes'];
 
 /** The journal's columns up to `reverts`. */
 type JournalOrigin = readonly [
@@ -34,60 +39,66 @@ interface Place {
 }
 
 /** A change set as JSON text: its parts with where they come from, or how many rows it has and its `VolatileChanges`. */
-export type ChangeSetText = { readonly sequence: number } & (
+export type ChangeSetText =
   | { readonly journal: JournalOrigin; readonly parts: readonly string[] }
-  | { readonly journal?: never; readonly rows: number; readonly changes: string }
-);
+  | { readonly journal?: never; readonly rows: number; readonly changes: string; readonly isObservation: boolean };
+
+interface Latest {
+  readonly sequence: number;
+  readonly total: number;
+  readonly fence: number;
+}
 
 /** Writes batches, each in one transaction. Runs in the worker thread. */
 export class Writer {
   readonly #database: SQLite.Database;
-  readonly #statements: Statements;
+  readonly #statements: SqliteStatements;
   readonly #prepared = new Map<string, SQLite.Statement>();
   #latestUpdate: { table: string; columns: readonly string[]; statement: SQLite.Statement } | undefined;
 
-  constructor(database: SQLite.Database, statements: Statements) {
+  constructor(database: SQLite.Database, statements: SqliteStatements) {
     this.#database = database;
     this.#statements = statements;
   }
 
-  /** True: nothing was written because `base` is not the sequence of the latest change set. */
-  write(base: number | undefined, sets: readonly ChangeSetText[], audit: readonly AuditBlock[]): boolean {
+  /** The sequence of the latest change set; undefined: nothing was written because `base` is not the fence of that. */
+  write(base: number | undefined, sets: readonly ChangeSetText[], audit: readonly AuditBlock[]): number | undefined {
     this.#run('begin immediate', []);
     try {
-      const latest = this.#latest();
-      if (base !== undefined && base !== latest.sequence) {
+      let { sequence, total, fence } = this.#latest();
+      if (base !== undefined && base !== fence) {
         this.#run('rollback', []);
-        return true;
+        return undefined;
       }
-      let { total } = latest;
       let revision: number | undefined;
       for (const set of sets) {
+        sequence++;
         if (set.journal) {
-          this.#writeJournalled(set);
+          this.#writeJournalled(set, sequence);
           [revision] = set.journal;
         } else this.#writeVolatile(set);
         total += set.journal ? 1 : set.rows;
-        const numbered = [set.sequence, total, set.journal?.[0] ?? null, set.journal ? null : set.changes];
-        this.#run(this.#statements.insert(sequenceTable, sequenceColumns), numbered);
+        if (set.journal || !set.isObservation) fence++;
+        const placed = [sequence, total, fence, set.journal?.[0] ?? null, set.journal ? null : set.changes];
+        this.#run(this.#statements.insert(sequenceTable, sequenceColumns), placed);
       }
       if (revision !== undefined) this.#setMeta('revision', revision);
       if (sets.length > 0) this.#dropSequence(total - keptInSequence);
       if (audit.length > 0) this.#audit(audit);
       this.#run('commit', []);
-      return false;
+      return sequence;
     } catch (error) {
       if (this.#database.inTransaction) this.#run('rollback', []);
       throw error;
     }
   }
 
-  #latest(): { readonly sequence: number; readonly total: number } {
-    const text = `select sequence, total from ${sequenceTable} order by sequence desc limit 1`;
-    return (this.#prepare(text).get() as { sequence: number; total: number } | undefined) ?? { sequence: 0, total: 0 };
+  #latest(): Latest {
+    const text = `select sequence, total, fence from ${sequenceTable} order by sequence desc limit 1`;
+    return (this.#prepare(text).get() as Latest | undefined) ?? { sequence: 0, total: 0, fence: 0 };
   }
 
-  #writeJournalled({ sequence, journal, parts }: Extract<ChangeSetText, { parts: unknown }>): void {
+  #writeJournalled({ journal, parts }: Extract<ChangeSetText, { parts: unknown }>, sequence: number): void {
     let ordinal = sequence * ordinalsPerSet;
     const [, time, , , , , reverts] = journal;
     const takesBack = reverts !== null;
@@ -114,6 +125,7 @@ export class Writer {
   }
 
   prune({ journalBefore, auditBefore, eventsBefore }: Retention): void {
+    writeShared(this.#database, { statement: 'prune', values: [[]] });
     const limits = [
       [journalTable, 'time', 'revision', journalBefore],
       [auditTable, 'until', 'first', auditBefore],
@@ -124,6 +136,30 @@ export class Writer {
       const statement = this.#prepare(this.#statements.prune(table, timeColumn, key));
       while (statement.run(before, 1_000).changes > 0);
     }
+  }
+
+  pruneLog(table: string, before: number, kept: readonly number[]): void {
+    if (table !== 'auditlog') {
+      const [key] = tableNamed(table).keys;
+      this.#run(`delete from ${table} where ${key} < ?`, [before]);
+      return;
+    }
+    this.#database.transaction(() => {
+      const stays = [...kept.map((number) => [number, number + 1] as const), [before, Infinity] as const];
+      const blocks = stays.flatMap(([from, to]) => this.#auditPieces(from, to));
+      this.#run(`delete from ${auditTable} where first < ?`, [before]);
+      for (const block of blocks) this.#run(this.#statements.insert(auditTable, auditBlockColumns), block);
+    })();
+  }
+
+  /** The records of one block from one number to another, as a block of their own; none if there are none. */
+  #auditPieces(from: number, to: number): (readonly (number | string)[])[] {
+    const text = `select first, until, records from ${auditTable} where first <= ? order by first desc limit 1`;
+    const block = this.#prepare(text).get(from) as (AuditBlock & { readonly first: number }) | undefined;
+    // One that begins there is not cut, and stays.
+    if (!block || (block.first === from && to === Infinity)) return [];
+    const records = (JSON.parse(block.records) as unknown[]).slice(from - block.first, to - block.first);
+    return records.length === 0 ? [] : [[from, records.length, block.until, JSON.stringify(records)]];
   }
 
   #applyRow(table: string, [key, before, after]: JournalRow, { ordinal, time, takesBack }: Place): void {

@@ -1,11 +1,7 @@
-import type SQLite from 'better-sqlite3';
 import { setImmediate } from 'node:timers/promises';
-import { auditColumns, auditTime } from '../audit-queue.ts';
-import type { LogQuery } from '../database.ts';
-import type { Row } from '../tables.ts';
-
-/** The audit log, in blocks: every read is recorded, and handing each value to SQLite would cost the most. The view `auditlog` shows rows. */
-export const auditTable = 'muster_audit';
+import { auditColumns, auditTime } from './audit-queue.ts';
+import type { LogQuery } from './database.ts';
+import type { Row } from './tables.ts';
 
 /** A run of records, numbered from `first` on. `until` is the latest time among them, `records` their texts as a JSON array. */
 export interface AuditBlock {
@@ -31,15 +27,22 @@ export function auditBlocks(texts: readonly string[]): AuditBlock[] {
 
 const blocksPerTurn = 20;
 
+export interface StoredBlock {
+  readonly first: number;
+  readonly records: string;
+}
+
+/** The next blocks that begin after a number, so many at most. */
+export type NextBlocks = (after: number, limit: number) => readonly StoredBlock[] | Promise<readonly StoredBlock[]>;
+
 /** Reads records as rows; others get their turn while a long log is searched. */
-export async function readAudit(reader: SQLite.Database, { where, after, limit }: LogQuery): Promise<Row[]> {
+export async function readAudit(nextBlocks: NextBlocks, { where, after, limit }: LogQuery): Promise<Row[]> {
   const rows: Row[] = [];
   const texts = auditColumns
     .slice(1)
     .flatMap((column) => (where[column] === undefined ? [] : JSON.stringify(where[column])));
-  const statement = reader.prepare(`select first, records from ${auditTable} where first > ? order by first limit ?`);
   for (let last = after - blockSize; ; await setImmediate()) {
-    const blocks = statement.all(last, blocksPerTurn) as { first: number; records: string }[];
+    const blocks = await nextBlocks(last, blocksPerTurn);
     for (const { first, records } of blocks) {
       last = first;
       if (!texts.every((text) => records.includes(text))) continue;
