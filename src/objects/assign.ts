@@ -4,15 +4,17 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { keyOf, type Row, tableNamed } from '../database/tables.ts';
 import { namingColumn, rowOf, storedAttribute } from './definitions.ts';
 import type { RangeOptions } from './cluster.ts';
-import { effectiveReader, listItems } from './effective.ts';
+import { listItems } from '../core/list-items.ts';
+import { effectiveReader } from './effective.ts';
 import { seesOwners } from './groups.ts';
 import { checkGroupName } from './names.ts';
-import { defaultScripts, nicParts, nodeAttribute } from './node-attributes.ts';
+import { defaultScripts, namesNics, nicParts, nodeAttribute } from './node-attributes.ts';
 import {
   type Attribute,
   attributeNamed,
   groupType,
   hasWord,
+  isNicAttribute,
   isSecret,
   type Mapping,
   type ObjectType,
@@ -102,6 +104,11 @@ function newValue(draft: Draft, assignment: Assignment, attribute: Attribute, na
   if (mode !== 'set' && attribute.at.some(isSecret)) throw indivisible(name);
   // The reference system drops blanks before a value.
   const text = given.trimStart();
+  if (mode !== 'remove' && nic === undefined && isNicAttribute(type, name) && !namesNics(text))
+    throw new Fault(
+      'invalid',
+      `${name}: "${text}" names no network interface. Write ${name}.NIC=VALUE for one, or ${name}=NIC!VALUE,NIC!VALUE for all of them; an empty value clears ${name} of all.`,
+    );
   const value =
     mode === 'set'
       ? text

@@ -53,6 +53,7 @@ const everywhere: Readonly<Record<string, string>> = {
 
 /** Forms that values are checked for. */
 const forms: Readonly<Record<string, string>> = {
+  'consolepattern.pattern': 'pattern',
   'hooks.url': 'URL',
   'hooks.command': 'name of a program',
   'hooks.kinds': 'kinds of events, separated by commas',
@@ -130,10 +131,27 @@ const siteList: List = Object.fromEntries(
 const columnsOf = (table: Table): List =>
   Object.fromEntries(table.columns.map((column) => [column, describeColumn(table, column)]));
 
-/** Of all object types by their names, and of tables as `tables.NAME`. */
+/** What the tables are about. */
+const tableList: List = Object.fromEntries(
+  [...tables.values()].map((table) => [
+    table.name,
+    {
+      meaning: tableMeanings[table.name]?.about ?? '',
+      type: 'table',
+      stored: [table.name],
+      readBy:
+        Object.keys(reads)
+          .filter((reader) => reads[reader]![table.name])
+          .join(', ') || nobody,
+    },
+  ]),
+);
+
+/** Of all object types by their names, of tables as `tables.NAME`, and of `tables` the tables themselves. */
 export const attributeLists: ReadonlyMap<string, List> = new Map([
   ...[...objectTypes].map(([name, type]) => [name, attributesOf(type)] as const),
   ...[...tables].map(([name, table]) => [`tables.${name}`, columnsOf(table)] as const),
+  ['tables', tableList] as const,
 ]);
 
 export function attributeList(name: string): List {

@@ -1,10 +1,11 @@
 import { canonicalAddress } from '../access/addresses.ts';
 import { ipText, parseIp } from '../core/ip.ts';
 import { Snapshot } from '../database/snapshot.ts';
-import { tableNamed } from '../database/tables.ts';
+import { type Row, tableNamed } from '../database/tables.ts';
 import { type EffectiveReader, effectiveReader, siteValue } from './effective.ts';
 import { managementNode, networksOf } from './networks.ts';
 import { nicParts } from './node-attributes.ts';
+import { isPattern } from './substitution/index.ts';
 
 export const clusterDomains = Snapshot.cached((snapshot): ReadonlySet<string> => {
   const given = [siteValue(snapshot, 'domain'), ...networksOf(snapshot).map(({ row }) => row['domain'])];
@@ -87,7 +88,7 @@ export function claimsOf(reader: EffectiveReader, node: string): Map<string, str
   }
   const plain = plainNames(reader.snapshot);
   const names = new Set(definedNames(reader, node).map(plain));
-  for (const name of names) claims.set(`host ${name}`, `the name "${name}"`);
+  for (const name of names) claims.set(hostMark + name, `the name "${name}"`);
   for (const [, , value] of values(reader, node, macColumns)) {
     for (const { mac, host } of macsIn(value)) {
       if (mac !== '') claims.set(`mac ${mac}`, `the MAC ${mac}`);
@@ -95,26 +96,45 @@ export function claimsOf(reader: EffectiveReader, node: string): Map<string, str
         claims.set(leadClaim(host), `the address of "${host}"`);
     }
   }
-  for (const [name, ...columns] of identities) {
-    for (const row of rowsOf(reader, name, node)) {
-      const parts = columns.map((column) => row[column] ?? '');
-      const compared = name === 'vpd' ? parts.map(bareText) : parts;
-      if (parts.every((part) => part !== ''))
-        claims.set(`${name} ${compared.join(' ')}`, `the ${columns.join(' and ')} ${parts.join(' ')}`);
-    }
-  }
+  for (const identity of identities)
+    for (const row of rowsOf(reader, identity[0], node)) addIdentity(claims, identity, row);
   for (const { pdu = '' } of rowsOf(reader, 'pduoutlet', node))
     for (const outlet of pieces(pdu)) claims.set(`pdu ${outlet}`, `the pdu ${outlet}`);
   return claims;
 }
 
+type Identity = (typeof identities)[number];
+
+function addIdentity(claims: Map<string, string>, [name, ...columns]: Identity, row: Row): void {
+  const parts = columns.map((column) => row[column] ?? '');
+  const compared = name === 'vpd' ? parts.map(bareText) : parts;
+  if (parts.every((part) => part !== ''))
+    claims.set(`${name} ${compared.join(' ')}`, `the ${columns.join(' and ')} ${parts.join(' ')}`);
+}
+
+/** What one row says of the machine itself: MAC addresses, UUID and serial number. Patterns say nothing. */
+export function machineClaims(table: string, row: Row = {}): Map<string, string> {
+  const claims = new Map<string, string>();
+  if (table === 'mac' && row['mac'] && !isPattern(row['mac']))
+    for (const { mac } of macsIn(row['mac'])) if (mac !== '') claims.set(`mac ${mac}`, `the MAC ${mac}`);
+  if (table === 'vpd') for (const identity of identities) if (identity[0] === 'vpd') addIdentity(claims, identity, row);
+  return claims;
+}
+
+export const uuidClaim = (uuid: string): string => `vpd ${bareText(uuid)}`;
+export const serialClaim = (serial: string, mtm: string): string => `vpd ${bareText(mtm)} ${bareText(serial)}`;
+
 /** Letters and digits alone, in capitals: makers and people write the rest of serial numbers and UUIDs as they like. */
 export const bareText = (text: string): string => text.toUpperCase().replaceAll(/[^A-Z0-9]/g, '');
 
 const addressMark = 'ip ';
+const hostMark = 'host ';
 
 /** The claim on an address, however it is written. */
 export const addressClaim = (address: string): string => addressMark + canonicalAddress(address);
+
+/** The claim on the name of a host, with or without a domain of the cluster. */
+export const hostClaim = (snapshot: Snapshot, name: string): string => hostMark + plainNames(snapshot)(name);
 
 /** Finds claims on what belongs to no node and yet to somebody: addresses of the management node and of gateways. */
 export function claimsOfSite(snapshot: Snapshot): (claim: string) => boolean {

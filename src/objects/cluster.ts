@@ -1,19 +1,22 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { sep } from 'node:path';
 import { Fault } from '../core/errors.ts';
-import type { PatternAllowance } from '../core/patterns.ts';
+import { PatternAllowance } from '../core/patterns.ts';
+import { atOnce, type Interruptible } from '../core/slices.ts';
 import { Snapshot } from '../database/snapshot.ts';
 import { type Table, tables } from '../database/tables.ts';
 import {
   type Cluster,
+  criteriaIn,
   type Criterion,
   criterionTest,
   expand,
   type Expansion,
   missedFault,
+  readCriterion,
 } from '../noderange/index.ts';
 import { effectiveReader, siteValue } from './effective.ts';
-import { allMembers, allNodes, groupExists, groupMembers, valuesOfAll, visibleNodes } from './groups.ts';
+import { allMembers, allNodes, groupExists, groupMembers, readValuesOfAll, visibleNodes } from './groups.ts';
 
 export interface RangeOptions {
   readonly verify?: boolean | undefined;
@@ -98,24 +101,51 @@ export function knownNodes(snapshot: Snapshot, text: string, options: RangeOptio
   return nodes;
 }
 
-function* selectVisible(snapshot: Snapshot, criterion: Criterion, patterns: PatternAllowance): Iterable<string> {
-  const valueOf = criterionValue(snapshot, criterion);
-  const holds = criterionTest(criterion, patterns);
-  for (const node of visibleNodes(snapshot)) if (holds(valueOf(node) ?? '')) yield node;
+/** Those of the nodes that all criteria select. */
+export function nodesThatMeet(snapshot: Snapshot, nodes: readonly string[], criteria: readonly string[]): string[] {
+  const patterns = new PatternAllowance();
+  const tests = criteria.map((text) => {
+    const criterion = readCriterion(text);
+    const valueOf = criterionValue(snapshot, criterion);
+    const holds = criterionTest(criterion, patterns);
+    return (node: string) => holds(valueOf(node) ?? '');
+  });
+  return nodes.filter((node) => tests.every((holds) => holds(node)));
 }
 
-function selectOfAll(snapshot: Snapshot, criterion: Criterion, patterns: PatternAllowance): Iterable<string> {
-  const { table, column } = criterion;
-  const values = valuesOfAll(snapshot, `${table}.${column}`, criterionValue(snapshot, criterion));
+function selectVisible(snapshot: Snapshot, criterion: Criterion, patterns: PatternAllowance): Iterable<string> {
+  const selected = selectOfAll(snapshot, criterion, patterns);
+  if (visibleNodes(snapshot) === allNodes(snapshot)) return selected;
+  const visible = new Set(visibleNodes(snapshot));
+  return selected.filter((node) => visible.has(node));
+}
+
+function selectOfAll(snapshot: Snapshot, criterion: Criterion, patterns: PatternAllowance): string[] {
+  const values = atOnce(readColumn(snapshot, criterion));
   const holds = criterionTest(criterion, patterns);
   return allNodes(snapshot).filter((_, at) => holds(values[at]!));
 }
+
+/**
+ * Reads what the criteria of a range are about, with pauses, so that it is there when the range is looked at: of a million nodes that takes
+ * a while. What is wrong with a criterion is found then too.
+ */
+export function* readCriteria(snapshot: Snapshot, range: string): Interruptible<void> {
+  try {
+    for (const criterion of criteriaIn(range)) yield* readColumn(snapshot, criterion);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+  }
+}
+
+const readColumn = (snapshot: Snapshot, criterion: Criterion): Interruptible<readonly string[]> =>
+  readValuesOfAll(snapshot, `${criterion.table}.${criterion.column}`, criterionValue(snapshot, criterion));
 
 function criterionValue(snapshot: Snapshot, criterion: Criterion): (node: string) => string | undefined {
   const table = criterionTable(criterion);
   const reader = effectiveReader(snapshot);
   const { column } = criterion;
-  return column === table.nodeColumn ? (node) => node : (node) => reader.row(table, node)?.[column];
+  return column === table.nodeColumn ? (node) => node : (node) => reader.value(table, column, node);
 }
 
 function criterionTable({ table: name, column, text, at }: Criterion): Table {

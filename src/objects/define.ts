@@ -14,7 +14,7 @@ import {
 import { appended, assign, type Assignment, indivisible, inReference, type Mode, without } from './assign.ts';
 import { expandRange, knownNodes, mostUnknownNames, type RangeOptions } from './cluster.ts';
 import { namingColumn, objectExists, rowOf } from './definitions.ts';
-import { listItems } from './effective.ts';
+import { listItems } from '../core/list-items.ts';
 import { groupExists, groupRow, isDynamic, parseSelections, staticMembers } from './groups.ts';
 import { checkObjectName } from './names.ts';
 import { checkGateway } from './networks.ts';

@@ -42,6 +42,22 @@ export function platformOf(os: string): string {
 /** The digits of `rhels9.2`. */
 export const versionOf = (osvers: string): string => /[\d.]+$/.exec(osvers)?.[0] ?? '';
 
+/** The 9 of `rhels9.2`; 0: none is named. */
+export const majorOf = (osvers: string): number => Number.parseInt(versionOf(osvers), 10) || 0;
+
+/** Why a release cannot be installed by its own installer; undefined: muster answers that one. */
+export function installerProblem(osvers: string): string | undefined {
+  const [family, major] = [familyOf(osvers), majorOf(osvers)];
+  const refused = (what: string): string =>
+    `${osvers} cannot be installed: ${what}. Use another release, or an image that muster builds (provmethod netboot, statelite or sysclone).`;
+  if (major === 0) return undefined;
+  if (family === 'dnf' && !osvers.startsWith('fedora') && major < 7)
+    return refused('muster has answers for the installer of release 7 and later');
+  if (family !== 'zypper') return undefined;
+  if (major >= 16 && major < 42) return refused('its installer is Agama, and muster has answers for AutoYaST only');
+  return major < 15 || major === 42 ? refused('muster has answers for AutoYaST of release 15') : undefined;
+}
+
 /** `debian12.5` is called bookworm in repositories. */
 export function suiteOf(osvers: string): string | undefined {
   const name = /^[a-z]+/.exec(osvers)?.[0] ?? '';

@@ -1,4 +1,5 @@
 import { cachedByText } from '../core/cache.ts';
+import { listItems } from '../core/list-items.ts';
 import { redacted } from '../database/draft.ts';
 import { replacingSecrets } from '../database/secret-columns.ts';
 import { Snapshot } from '../database/snapshot.ts';
@@ -24,16 +25,14 @@ export function siteValue(snapshot: Snapshot, key: string): string | undefined {
   return row && isEnabled(row) ? row['value'] : undefined;
 }
 
-/** A comma list as its items, blanks trimmed. The same few lists recur on every node. */
-export const listItems = cachedByText(20_000, (list): readonly string[] =>
-  list.split(',').flatMap((item) => item.trim() || []),
-);
-
 /** Reads nodes' effective values from one snapshot: own row first, then the groups in their order. */
 export class EffectiveReader {
   readonly snapshot: Snapshot;
   #inUse: readonly Table[] | undefined;
-  readonly #groupRows = new Map<string, Map<string, readonly Row[]>>();
+  /** By table and list of groups: thousands of nodes have the same. */
+  readonly #groupRows = new Map<Table, Map<readonly string[], readonly Row[]>>();
+  /** Of the node that was read last: one table of it is read after the other. */
+  #latestGroups: { readonly node: string; readonly groups: readonly string[] } = { node: '', groups: [] };
   readonly #hierarchical: ReadonlyMap<string, string>;
 
   constructor(snapshot: Snapshot) {
@@ -52,7 +51,9 @@ export class EffectiveReader {
   }
 
   groupsOf(node: string): readonly string[] {
-    return listItems(this.nodeRow(node)?.['groups'] ?? '');
+    if (this.#latestGroups.node !== node)
+      this.#latestGroups = { node, groups: listItems(this.nodeRow(node)?.['groups'] ?? '') };
+    return this.#latestGroups.groups;
   }
 
   /** The enabled rows stored under exactly this node or group name. */
@@ -71,6 +72,20 @@ export class EffectiveReader {
     return substituteRow(table, merged, node);
   }
 
+  /** One of its columns. Most nodes have it in a row of their own, as it is to be read: then nothing else is looked at. */
+  value(table: Table, column: string, node: string, where?: Readonly<Record<string, string>>): string | undefined {
+    const own = where || table.keys.length > 1 ? undefined : this.snapshot.get(table.name, node);
+    const stored = own && isEnabled(own) ? own[column] : undefined;
+    if (stored && this.#standsAsItIs(table, column, stored)) return stored;
+    return this.row(table, node, where)?.[column];
+  }
+
+  /** Whether groups add nothing to it and no pattern is in it. */
+  #standsAsItIs(table: Table, column: string, stored: string): boolean {
+    if (column === table.nodeColumn || column === 'disable' || this.#hierarchical.has(column)) return false;
+    return !mayBePattern(table, stored) && !stored.endsWith(nextRecord);
+  }
+
   /** One column and the row that gave it, before substitution. */
   explain(table: Table, column: string, node: string, where?: Readonly<Record<string, string>>): Source | undefined {
     for (const row of this.#sources(table, node, where)) {
@@ -84,22 +99,17 @@ export class EffectiveReader {
   #sources(table: Table, node: string, where: Readonly<Record<string, string>> | undefined): readonly Row[] {
     const own = this.ownRows(table, node);
     if (table.name === 'nodelist') return own;
-    const groups = this.groupsOf(node);
-    let all: Row[] | undefined;
-    for (const group of groups) {
-      const rows = this.#rowsOfGroup(table, group);
-      if (rows.length > 0) (all ??= [...own]).push(...rows);
-    }
-    const sources = all ?? own;
+    const ofGroups = this.#rowsOfGroups(table, this.groupsOf(node));
+    const sources = ofGroups.length === 0 ? own : [...own, ...ofGroups];
     if (!where) return sources;
     return sources.filter((row) => Object.entries(where).every(([column, value]) => row[column] === value));
   }
 
-  #rowsOfGroup(table: Table, group: string): readonly Row[] {
-    let byGroup = this.#groupRows.get(table.name);
-    if (!byGroup) this.#groupRows.set(table.name, (byGroup = new Map()));
-    let rows = byGroup.get(group);
-    if (!rows) byGroup.set(group, (rows = this.ownRows(table, group)));
+  #rowsOfGroups(table: Table, groups: readonly string[]): readonly Row[] {
+    let known = this.#groupRows.get(table);
+    if (!known) this.#groupRows.set(table, (known = new Map()));
+    let rows = known.get(groups);
+    if (!rows) known.set(groups, (rows = groups.flatMap((group) => this.ownRows(table, group))));
     return rows;
   }
 }
@@ -141,14 +151,18 @@ function mergeColumns(
   return merged;
 }
 
+const isNics = ({ name }: Table): boolean => name === 'nics';
+
+function mayBePattern(table: Table, value: string): boolean {
+  const first = value.charCodeAt(0);
+  return first === 0x7c || first === 0x2f || isNics(table);
+}
+
 function substituteRow(table: Table, row: Record<string, string>, node: string): Row {
-  const nics = table.name === 'nics';
   for (const column in row) {
     const value = row[column]!;
-    const first = value.charCodeAt(0);
-    if (!nics && first !== 0x7c && first !== 0x2f) continue;
-    if (table.secret.has(column)) continue;
-    const result = nics ? substituteNics(value, node) : substitute(value, node);
+    if (!mayBePattern(table, value) || table.secret.has(column)) continue;
+    const result = isNics(table) ? substituteNics(value, node) : substitute(value, node);
     if (result === undefined || result === '') delete row[column];
     else row[column] = result;
   }

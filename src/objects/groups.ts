@@ -1,34 +1,54 @@
 import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
 import { compilePattern, PatternAllowance } from '../core/patterns.ts';
+import { atOnce, eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { SortedMap } from '../database/sorted-map.ts';
 import { isEnabled, type Row } from '../database/tables.ts';
-import { effectiveReader, listItems } from './effective.ts';
+import { listItems } from '../core/list-items.ts';
+import { effectiveReader } from './effective.ts';
 import { nodeAttribute } from './node-attributes.ts';
 import { attributeNamed, isSecret, nodeType } from './types.ts';
 
 /** Members by group; the value of a member says whether it is hidden. */
-type GroupIndex = ReadonlyMap<string, SortedMap<boolean>>;
+type GroupIndex = SortedMap<SortedMap<boolean>>;
 
 const isHidden = (row: Row): boolean => row['hidden'] === '1' || row['hidden']?.toLowerCase() === 'yes';
 
 const indexes = new WeakMap<SortedMap<Row>, GroupIndex>();
 /** The last index made of a state that was current: the next one is computed from what differs, whichever snapshot it is for. */
-let latest: { rows: SortedMap<Row>; index: GroupIndex } = { rows: SortedMap.empty(), index: new Map() };
+let latest: { rows: SortedMap<Row>; index: GroupIndex } = { rows: SortedMap.empty(), index: SortedMap.empty() };
 
 function groupIndex(snapshot: Snapshot): GroupIndex {
   const rows = snapshot.rows('nodelist');
   let index = indexes.get(rows);
   if (!index) {
-    indexes.set(rows, (index = nextIndex(rows)));
+    indexes.set(rows, (index = latest.rows.size === 0 ? firstIndex(rows) : nextIndex(rows)));
     if (!snapshot.isPast) latest = { rows, index };
   }
   return index;
 }
 
-/** Finds out who is in which group, for whoever wants to do that by itself: it takes its time for the first who asks. */
+/** Finds out who is in which group: it takes its time for the first who asks. */
 export const indexGroups = (snapshot: Snapshot): void => void groupIndex(snapshot);
+
+/** Rows come in the order of their nodes, so the members of each group do. */
+function firstIndex(rows: SortedMap<Row>): GroupIndex {
+  const groups = new Map<string, { readonly nodes: string[]; readonly hidden: boolean[] }>();
+  rows.forEach((row, node) => {
+    for (const group of membership(row)) {
+      let members = groups.get(group);
+      if (!members) groups.set(group, (members = { nodes: [], hidden: [] }));
+      // A node may name a group twice.
+      if (members.nodes.at(-1) === node) continue;
+      members.nodes.push(node);
+      members.hidden.push(isHidden(row));
+    }
+  });
+  return SortedMap.fromEntries(
+    [...groups].map(([group, { nodes, hidden }]) => [group, SortedMap.fromSorted(nodes, hidden)]),
+  );
+}
 
 function nextIndex(rows: SortedMap<Row>): GroupIndex {
   const changes = new Map<string, Map<string, boolean | undefined>>();
@@ -45,29 +65,36 @@ function nextIndex(rows: SortedMap<Row>): GroupIndex {
     for (const group of membership(before)) note(group, node, undefined);
     for (const group of membership(row)) note(group, node, isHidden(row!));
   }
-  const index = new Map(latest.index);
+  const changed = new Map<string, SortedMap<boolean> | undefined>();
   for (const [group, members] of changes) {
-    const next = (index.get(group) ?? SortedMap.empty<boolean>()).with(members);
-    if (next.size > 0) index.set(group, next);
-    else index.delete(group);
+    const next = (latest.index.get(group) ?? SortedMap.empty<boolean>()).with(members);
+    changed.set(group, next.size > 0 ? next : undefined);
   }
-  return index;
+  return latest.index.with(changed);
 }
 
 const sameMembership = (a: Row, b: Row): boolean =>
   a['groups'] === b['groups'] && isHidden(a) === isHidden(b) && isEnabled(a) === isEnabled(b);
 
+/** Whether both have the same nodes in the same groups, whatever else differs. */
+export function haveSameMembers(a: Snapshot, b: Snapshot): boolean {
+  const [before, after] = [a.rows('nodelist'), b.rows('nodelist')];
+  return SortedMap.changedKeys(before, after).every((node) => {
+    const [old, row] = [before.get(node), after.get(node)];
+    return old !== undefined && row !== undefined && sameMembership(old, row);
+  });
+}
+
 const membership = (row: Row | undefined): readonly string[] =>
   row && isEnabled(row) ? listItems(row['groups'] ?? '') : [];
 
-const allIn = cachedBy((rows: SortedMap<Row>): readonly string[] =>
-  [...rows.entries()].flatMap(([node, row]) => (isEnabled(row) ? node : [])),
-);
-const visibleIn = cachedBy((rows: SortedMap<Row>): readonly string[] =>
-  allIn(rows).filter((node) => !isHidden(rows.get(node)!)),
-);
+const allIn = cachedBy((rows: SortedMap<Row>): readonly string[] => rows.keysWhere(isEnabled));
+const visibleIn = cachedBy((rows: SortedMap<Row>): readonly string[] => {
+  const visible = rows.keysWhere((row) => isEnabled(row) && !isHidden(row));
+  return visible.length === allIn(rows).length ? allIn(rows) : visible;
+});
 const visibleMembers = cachedBy((members: SortedMap<boolean>): readonly string[] =>
-  [...members.entries()].flatMap(([node, hidden]) => (hidden ? [] : node)),
+  members.keysWhere((hidden) => !hidden),
 );
 
 /** All nodes, hidden ones too, in byte order. */
@@ -82,14 +109,24 @@ const valuesByName = cachedBy<Snapshot, Map<string, readonly string[]>>(() => ne
  * What all nodes have under a name, in their order, '' for nothing. It is read once for a snapshot: hundreds of rules and groups choose
  * their nodes by the same few columns.
  */
-export function valuesOfAll(
+export const valuesOfAll = (
   snapshot: Snapshot,
   name: string,
   valueOf: (node: string) => string | undefined,
-): readonly string[] {
+): readonly string[] => atOnce(readValuesOfAll(snapshot, name, valueOf));
+
+/** The same with pauses, for who asks about many nodes and can wait. */
+export function* readValuesOfAll(
+  snapshot: Snapshot,
+  name: string,
+  valueOf: (node: string) => string | undefined,
+): Interruptible<readonly string[]> {
   const cache = valuesByName(snapshot);
-  let values = cache.get(name);
-  if (!values) cache.set(name, (values = allNodes(snapshot).map((node) => valueOf(node) ?? '')));
+  const known = cache.get(name);
+  if (known) return known;
+  const values: string[] = [];
+  yield* eachInSlices(allNodes(snapshot), (node) => values.push(valueOf(node) ?? ''));
+  cache.set(name, values);
   return values;
 }
 

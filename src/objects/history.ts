@@ -6,7 +6,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { SortedMap } from '../database/sorted-map.ts';
 import type { Store } from '../database/store.ts';
 import { type Row, snapshotTables, type Table } from '../database/tables.ts';
-import { accountRowKey } from './accounts.ts';
+import { accountRowKey, turnoversIn } from './accounts.ts';
 import { ownersNamed } from './groups.ts';
 import {
   type ChangedRow,
@@ -23,10 +23,10 @@ import { concernsNodes } from './table-access.ts';
 /** Whether the policy allows the command on these nodes too; without nodes, on what is about none, or about every one. */
 export type Permits = (about: { readonly nodes?: readonly string[]; readonly every?: boolean }) => boolean;
 
-/** Nodes by their names, and accounts by the keys of their rows. */
+/** Nodes by their names, and accounts by the keys of their rows in table passwd, wherever they are from. */
 export function* madeIn(changes: JournalChanges): Iterable<string> {
-  for (const table of ['nodelist', 'passwd'])
-    for (const [key, before] of changes[table] ?? []) if (before === null) yield key;
+  for (const [key, before] of changes['nodelist'] ?? []) if (before === null) yield key;
+  for (const account of turnoversIn(changes)) yield accountRowKey(account);
 }
 
 /**

@@ -89,6 +89,7 @@ export interface HostEntry {
   readonly ip: Ip;
   readonly short: string;
   readonly long: string;
+  /** Besides these two, which may stand among the host names as well. */
   readonly others: readonly string[];
   /** Where the address stands, for error messages. */
   readonly attribute: string;
@@ -98,8 +99,15 @@ export interface HostEntries {
   readonly entries: HostEntry[];
   /** What was left out and why. */
   readonly warnings: string[];
-  /** Nodes left out because their address is none; the warnings name them too. */
-  readonly invalid: { readonly node: string; readonly ip: string }[];
+  /** The same by nodes. */
+  readonly leftOut: LeftOut[];
+}
+
+interface LeftOut {
+  readonly node: string;
+  readonly sentence: string;
+  /** What it has in place of an address. */
+  readonly ip?: string;
 }
 
 /** The address of a name that no definition gives an address. */
@@ -145,7 +153,7 @@ class Collection {
   readonly #refused: RefusedNodes | undefined;
   readonly #entries: HostEntry[] = [];
   readonly #warnings: string[];
-  readonly #invalid: { node: string; ip: string }[] = [];
+  readonly #leftOut: LeftOut[] = [];
   readonly #holders = new Map<number | bigint, HostEntry>();
   /** Those that have been checked. */
   readonly #domains = new Set<string>();
@@ -169,7 +177,7 @@ class Collection {
   add(node: string, interfaces: readonly HostInterface[]): void {
     for (const found of interfaces) {
       if (found.ip !== undefined) this.#add(node, found, found.ip);
-      else this.#warnings.push(`Ignoring node '${node}', it can not be resolved.`);
+      else this.#leaveOut({ node, sentence: `Ignoring node '${node}', it can not be resolved.` });
     }
   }
 
@@ -179,9 +187,13 @@ class Collection {
       checkKind(node, found, text, ip);
       this.#addEntry(node, found, ip);
     } else if (found.attribute === 'hosts.ip') {
-      this.#invalid.push({ node, ip: text });
-      this.#warnings.push(`Ignoring node '${node}', its ip address '${text}' is not valid.`);
+      this.#leaveOut({ node, sentence: `Ignoring node '${node}', its ip address '${text}' is not valid.`, ip: text });
     } else throw new Fault('invalid', `Node ${node}, ${found.attribute}: "${text}" is not an IP address.`);
+  }
+
+  #leaveOut(left: LeftOut): void {
+    this.#leftOut.push(left);
+    this.#warnings.push(left.sentence);
   }
 
   /** Entries in the order of the nodes, whichever were known first. */
@@ -190,15 +202,14 @@ class Collection {
     const entries = this.#entries
       .filter(({ node }) => !this.#refused?.has(node))
       .sort((a, b) => order.get(a.node)! - order.get(b.node)!);
-    return { entries, warnings: this.#warnings, invalid: this.#invalid };
+    return { entries, warnings: this.#warnings, leftOut: this.#leftOut };
   }
 
   #addEntry(node: string, found: HostInterface, ip: Ip): void {
     const domain = domainOf(this.#snapshot, ip);
     if (domain === undefined) {
-      this.#warnings.push(
-        `No domain can be determined for node '${node}'. The domain of the xCAT node must be provided in an xCAT network definition or the xCAT site definition.`,
-      );
+      const sentence = `No domain can be determined for node '${node}'. The domain of the xCAT node must be provided in an xCAT network definition or the xCAT site definition.`;
+      this.#leaveOut({ node, sentence });
       return;
     }
     this.#checkDomain(domain, ip);
@@ -211,7 +222,9 @@ class Collection {
       );
     const names = namesOf(found, domain);
     this.#names.claim(node, found, names);
-    const entry: HostEntry = { node, ip, ...names, others, attribute };
+    const own = [names.short.toLowerCase(), names.long.toLowerCase()];
+    const further = others.filter((name) => !own.includes(name.toLowerCase()));
+    const entry: HostEntry = { node, ip, ...names, others: further, attribute };
     this.#claimAddress(entry);
     this.#entries.push(entry);
   }

@@ -6,11 +6,11 @@ import type { ObjectType } from './types.ts';
 
 const maximumName = 255;
 
-const inReference = (name: string) => ({
-  reference: [
-    `The object name '${name}' is invalid, please refer to "man xcatdb" for the valid "xCAT Object Name Format"`,
-  ],
-});
+/** What the reference system says of a name that no object can have. */
+export const invalidName = (name: string): string =>
+  `The object name '${name}' is invalid, please refer to "man xcatdb" for the valid "xCAT Object Name Format"`;
+
+const inReference = (name: string) => ({ reference: [invalidName(name)] });
 
 export function checkObjectName(type: ObjectType, name: string): void {
   if (name === 'ALLRESOURCES')
@@ -23,7 +23,9 @@ export function checkObjectName(type: ObjectType, name: string): void {
 
 function checkNodeName(name: string): void {
   if (name.includes('.'))
-    throw new Fault('invalid', `"${name}" is not a node name: a node name has no ".".`, inReference(name));
+    throw new Fault('invalid', `"${name}" is not a node name: a node name has no ".".`, {
+      reference: [`The object name '${name}' is invalid, Cannot use '.' in node name.`],
+    });
   if (!nodeName.test(name)) {
     throw new Fault(
       'invalid',

@@ -23,6 +23,8 @@ export interface ManagementNode {
   hasAddress(ip: Ip): boolean;
   /** With any domain; localhost is its name as well. */
   hasName(name: string): boolean;
+  /** Whether a text that names a machine, by a name or an address, means this one. */
+  isMeantBy(text: string): boolean;
 }
 
 const firstPart = (name: string): string => name.toLowerCase().split('.', 1)[0]!;
@@ -41,10 +43,13 @@ export function managementNode(snapshot: Snapshot): ManagementNode {
     if (ip) addresses.add(ipKey(ip));
   }
   if (master !== '' && !parseIp(master)) names.add(firstPart(master));
-  return {
-    hasAddress: (ip) => addresses.has(ipKey(ip)),
-    hasName: (name) => names.has(firstPart(name)),
+  const hasAddress = (ip: Ip): boolean => addresses.has(ipKey(ip));
+  const hasName = (name: string): boolean => names.has(firstPart(name));
+  const isMeantBy = (text: string): boolean => {
+    const ip = parseIp(text);
+    return ip ? hasAddress(ip) : hasName(text);
   };
+  return { hasAddress, hasName, isMeantBy };
 }
 
 /** A defined network. */
@@ -83,7 +88,7 @@ const networksIn = cachedBy((rows: SortedMap<Row>): Networks => {
 });
 
 /** The network a row stands for, or why it is none. */
-function prefixOfRow({ net = '', mask = '' }: Row): Prefix | string {
+export function prefixOfRow({ net = '', mask = '' }: Row): Prefix | string {
   const ip = parseIp(net);
   if (!ip) return `its net "${net}" is not a network address`;
   const bits = maskBits(mask, ip.family);

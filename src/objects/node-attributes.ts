@@ -114,13 +114,17 @@ function plainNicParts(stored: string): [nic: string, value: string][] {
   return parts;
 }
 
+/** Whether a value for a whole nic column begins with a nic: any other would replace all parts by one that nothing reads. */
+export const namesNics = (value: string): boolean =>
+  value === '' || (isPattern(value) ? value.includes('!') : /^[A-Za-z0-9_.:-]+!/.test(value));
+
 /** One attribute of a node, or undefined if it is not set. Asks only the tables the attribute needs. */
 export function nodeAttribute(reader: EffectiveReader, node: string, name: string): string | undefined {
   const { base, nic } = splitNic(name);
   const attribute = attributeNamed(nodeType, name);
   let value: string | undefined;
   for (const mapping of attribute.at) {
-    const found = reader.row(tableNamed(mapping.table), node, mapping.where)?.[mapping.column];
+    const found = reader.value(tableNamed(mapping.table), mapping.column, node, mapping.where);
     if (found === undefined) continue;
     if (!conditionHolds(mapping, base, found, (other) => nodeAttribute(reader, node, other))) continue;
     value = isSecret(mapping) ? redacted : found;

@@ -2,8 +2,10 @@ import { Fault } from '../core/errors.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyOf, type Row, type Table, tables } from '../database/tables.ts';
+import { indivisible } from './assign.ts';
 import { rowsNamed } from './define.ts';
-import { effectiveReader, listItems, redactRow } from './effective.ts';
+import { listItems } from '../core/list-items.ts';
+import { effectiveReader, redactRow } from './effective.ts';
 import { writableTable, writeNodeRow } from './table-access.ts';
 
 /** A column of nodes' rows. */
@@ -79,10 +81,12 @@ export function columnOrigins(snapshot: Snapshot, columns: readonly NodeColumn[]
   };
 }
 
-/** What is to be written, by table; unknown columns are refused. */
+/** What is to be written, by table; unknown columns are refused, and lists of secrets. */
 export function columnsToWrite({ set = {}, add = {}, remove = {} }: ColumnChanges): Map<Table, NodeColumn[]> {
   const byTable = new Map<Table, NodeColumn[]>();
   for (const each of nodeColumns([...Object.keys(set), ...Object.keys(add), ...Object.keys(remove)])) {
+    const { table, column, name } = each;
+    if (table.secret.has(column) && (name in add || name in remove)) throw indivisible(name);
     const listed = byTable.get(writableTable(each.table.name));
     if (listed) listed.push(each);
     else byTable.set(each.table, [each]);

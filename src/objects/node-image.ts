@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { objectExists, storedAttribute } from './definitions.ts';
-import { type EffectiveReader, listItems, siteValue } from './effective.ts';
+import { listItems } from '../core/list-items.ts';
+import { type EffectiveReader, siteValue } from './effective.ts';
 import { nodeAttribute } from './node-attributes.ts';
 import { typeNamed } from './types.ts';
 import { platformOf } from './distributions.ts';

@@ -1,9 +1,10 @@
+import { isOneMachine, normalMac } from '../core/mac.ts';
 import { suggestion } from '../core/nearest.ts';
 import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { objectExists } from './definitions.ts';
-import { listItems } from './effective.ts';
+import { listItems } from '../core/list-items.ts';
 import { allMembers, groupExists } from './groups.ts';
 import { gatewayProblem } from './networks.ts';
 import siteMeanings from './site-meanings.json' with { type: 'json' };
@@ -49,6 +50,16 @@ function written({ before, after }: RowChange, column: string): string | undefin
   return value && value !== before?.[column] && !isPattern(value) ? value : undefined;
 }
 
+/** An address in the change that no machine can have: whoever gave it to a node by a script learns it at once, too. */
+export function macOfNoMachine(change: RowChange): string | undefined {
+  if (change.table !== 'mac') return undefined;
+  const macs = (written(change, 'mac') ?? '').split('|').map((part) => part.split('!', 1)[0]!.trim());
+  return macs.find((text) => {
+    const mac = normalMac(text);
+    return mac !== undefined && !isOneMachine(mac);
+  });
+}
+
 const rules: Readonly<Record<string, readonly Rule[]>> = {
   nodehm: [
     (change, { drivers }) => {
@@ -78,6 +89,15 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
       if (objectExists(before, images, method) || objectExists(after(), images, method)) return undefined;
       const meant = suggestion(method, before.rows('osimage').keys());
       return `provmethod of ${change.key} is "${method}", and there is no such image.${meant}`;
+    },
+  ],
+  mac: [
+    (change) => {
+      const wrong = macOfNoMachine(change);
+      return (
+        wrong &&
+        `mac of ${change.key} is ${wrong}, which no machine can have; makedhcp refuses it. Give the address of its network adapter.`
+      );
     },
   ],
   networks: [({ after }) => (after ? gatewayProblem(after['netname'] ?? '', after) : undefined)],

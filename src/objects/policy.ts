@@ -6,12 +6,14 @@ import {
   type PolicyRow,
   type Rule,
 } from '../access/policy.ts';
+import { type TokenScope, within } from '../access/token-scope.ts';
 import { cachedBy } from '../core/cache.ts';
 import type { Interruptible } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { SortedMap } from '../database/sorted-map.ts';
 import { type Row, type Table, tableNamed, tables } from '../database/tables.ts';
+import { groupsOf } from './accounts.ts';
 import { rangeOfRule } from './cluster.ts';
 import { effectiveReader } from './effective.ts';
 import { allMembers, staticMembers } from './groups.ts';
@@ -19,21 +21,32 @@ import { groupType, nodeType, objectTypes, splitNic } from './types.ts';
 
 const policyIn = cachedBy((rows: SortedMap<Row>) => compilePolicy(rows.values() as unknown as PolicyRow[]));
 
-export const policyOf = (snapshot: Snapshot): Policy => policyIn(snapshot.rows('policy'));
+const policyFor = cachedBy(
+  (snapshot: Snapshot): Policy => policyIn(snapshot.rows('policy')).for((user) => groupsOf(snapshot, user)),
+);
+
+/** The rules of the snapshot, which knows the groups of accounts, for requests whose token is limited to the scope. */
+export const policyOf = (snapshot: Snapshot, scope: TokenScope | undefined): Policy =>
+  within(policyFor(snapshot), scope);
 
 /** What the policy is asked, now. */
-export type PolicyQuestion = Omit<PolicyRequest, 'now'>;
+export interface PolicyQuestion extends Omit<PolicyRequest, 'now'> {
+  /** What the token of the request is limited to. */
+  readonly scope: TokenScope | undefined;
+}
 
 /** What the policy of the snapshot says; ranges of rules mean its nodes. */
 export const decide = (snapshot: Snapshot, question: PolicyQuestion): Decision =>
-  policyOf(snapshot).decide({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));
+  policyOf(snapshot, question.scope).decide({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));
 
 export const explain = (snapshot: Snapshot, question: PolicyQuestion): ReturnType<Policy['explain']> =>
-  policyOf(snapshot).explain({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));
+  policyOf(snapshot, question.scope).explain({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));
 
 /** Says on which nodes the command may be run with this argument line, or with a longer one. */
 export const allowedOn = (snapshot: Snapshot, question: Omit<PolicyQuestion, 'nodes'>): ((node: string) => boolean) =>
-  policyOf(snapshot).allowedOn({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));
+  policyOf(snapshot, question.scope).allowedOn({ ...question, now: new Date() }, (range) =>
+    rangeOfRule(snapshot, range),
+  );
 
 /** A column that decides trust and is about to change. */
 export interface TrustChange {

@@ -10,8 +10,11 @@ import { keyColumns, type Row, type Table } from '../database/tables.ts';
 import { groupExists } from './groups.ts';
 import { type ChangedRow, ownerOf, rowsOf, shownColumn } from './shown-arguments.ts';
 
-/** Tokens end for good: whoever changes an account ends them, and taking that back must not give them their worth again. */
-const keptAsTheyAre = new Set(['token']);
+/**
+ * Tokens end for good: whoever changes an account ends them, and taking that back must not give them their worth again. What the site says of
+ * its accounts is not muster's to take back.
+ */
+const keptAsTheyAre = new Set(['token', 'siteaccount', 'oidcgrant']);
 
 /** The number of a change. */
 export function entryNumber(text: string): number {

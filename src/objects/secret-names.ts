@@ -20,9 +20,13 @@ const assignment = /(?<![\w.-])([\w.-]+)"?\s*(?:[=!][=~]|=|%3d|:(?=[^\s/{[])|(?<
 /** The row of a table whose name makes its value a secret: `key=apitoken,value=...`. */
 const rowName = /(?<![\w.-])key"?(?:=|%3d|\s*:\s*")([\w.-]+)/gi;
 
+/** A placeholder of a template says where a secret is stored, and gives none. */
+const placeholder = /#SECRET:\w+:[^#\n]*:\w+#/g;
+
 /** Where the value of the first secret in a text begins, and what it is called. */
-export function secretIn(text: string): { readonly name: string; readonly at: number } | undefined {
-  if (!/[=~:]|%3d/i.test(text)) return undefined;
+export function secretIn(whole: string): { readonly name: string; readonly at: number } | undefined {
+  if (!/[=~:]|%3d/i.test(whole)) return undefined;
+  const text = whole.replaceAll(placeholder, (found) => '#'.repeat(found.length));
   const isNamed = text.matchAll(rowName).some(([, name]) => isCalledSecret(name!));
   for (const found of text.matchAll(assignment)) {
     const at = found.index + found[0].length;

@@ -4,7 +4,7 @@ import { atOnce, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { expandRange, mostUnknownNames, type RangeOptions } from './cluster.ts';
 import { objectExists } from './definitions.ts';
-import { listItems } from './effective.ts';
+import { listItems } from '../core/list-items.ts';
 import { ownersNamed } from './groups.ts';
 import { groupType, nodeType, type ObjectType } from './types.ts';
 
@@ -17,6 +17,15 @@ export class RefusedNodes {
 
   has(node: string): boolean {
     return this.#sentences.has(node);
+  }
+
+  /** What is wrong with the node; empty: nothing. */
+  sentencesOf(node: string): readonly string[] {
+    return this.#sentences.get(node) ?? [];
+  }
+
+  get size(): number {
+    return this.#sentences.size;
   }
 
   /** What is said last, whatever else is left out. */

@@ -78,7 +78,7 @@ export const shownRange = withoutSecrets;
 
 /** Settings of hardware whose values may be shown; any other, such as a mistyped password, may be a secret. */
 const openSettings =
-  /^(ip|ipsrc|netmask|gateway|backupgateway|garp|vlan|alert|hostname|ntp|ntpservers|userid|username|snmpdest\d*|autoreboot|powerrestorepolicy|timesyncmethod|cappingstatus|cappingvalue)$/;
+  /^(ip|ipsrc|netmask|gateway|backupgateway|garp|vlan|alert|hostname|solenabled|solbitrate|ntp|ntpservers|userid|username|snmpdest\d*|autoreboot|powerrestorepolicy|timesyncmethod|cappingstatus|cappingvalue)$/;
 
 export const shownSettings = (settings: Readonly<Record<string, string>>): string[] =>
   Object.entries(settings).map(

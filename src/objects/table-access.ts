@@ -5,9 +5,11 @@ import { secretColumns } from '../database/secret-columns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
 import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/tables.ts';
+import { indivisible } from './assign.ts';
 import type { RangeOptions } from './cluster.ts';
 import { rowsNamed } from './define.ts';
-import { effectiveReader, listItems, redactRow } from './effective.ts';
+import { listItems } from '../core/list-items.ts';
+import { effectiveReader, redactRow } from './effective.ts';
 import { ownersNamed, parseSelections, seesOwners } from './groups.ts';
 import { checkGroupName, checkObjectName } from './names.ts';
 import { nodeType } from './types.ts';
@@ -66,7 +68,7 @@ export function* nodeRows(
 export function nodeTableNamed(name: string): Table {
   const table = tableNamed(name);
   if (table.nodeColumn === undefined)
-    throw new Fault('invalid', `Table "${name}" has no rows of nodes; read it at /tables/${name}/rows.`);
+    throw new Fault('invalid', `Table "${name}" has no rows of nodes; GET /tables/${name}/rows reads it.`);
   return table;
 }
 
@@ -142,7 +144,18 @@ export function parseKeys(table: Table, text: string): Row {
   return keys;
 }
 
-const unwritable = new Set(['token', 'auditlog', 'eventlog']);
+/** The same for what is written: an empty value, as an unset variable gives it, would mean all rows that have none. */
+export function parseWrittenKeys(table: Table, text: string): Row {
+  const keys = parseKeys(table, text);
+  if (Object.values(keys).every((value) => value === ''))
+    throw new Fault(
+      'invalid',
+      `"${text}" means all rows of table "${table.name}" without these values; give at least one value that the rows have.`,
+    );
+  return keys;
+}
+
+const unwritable = new Set(['token', 'siteaccount', 'oidcgrant', 'auditlog', 'eventlog']);
 
 export function writableTable(name: string): Table {
   const table = tableNamed(name);
@@ -152,21 +165,47 @@ export function writableTable(name: string): Table {
 
 const noValue = 'NULL';
 
+interface RowWriting {
+  readonly sees?: Sees;
+  /** Columns whose values are items that come behind those that each row has. */
+  readonly add?: readonly string[] | undefined;
+}
+
 /** Changes all rows that match, or makes the one row the keys describe. */
-export function* writeRows(draft: Draft, table: Table, keys: Row, given: Row, sees?: Sees): Interruptible<void> {
+export function* writeRows(
+  draft: Draft,
+  table: Table,
+  keys: Row,
+  given: Row,
+  { sees, add = [] }: RowWriting = {},
+): Interruptible<void> {
   const columns: Record<string, string | undefined> = {};
   for (const [column, value] of Object.entries(given)) {
     columns[column] = value === noValue || (column === 'disable' && value === '') ? undefined : value;
   }
   checkMeaning(table, columns);
   const rows = rowsMeant(draft.base, table, keys, sees);
+  checkDivisible(table, rows.length > 0 ? rows : [keys], add);
   const renames = table.keys.some((key) => key in columns);
   yield* eachInSlices(rows, (row) => {
-    if (renames) checkIdentity(table, { ...row, ...columns });
-    draft.merge(table.name, keyOf(table, row), columns);
+    const lists = add.map((column) => [column, withItemsBehind(row[column] ?? '', given[column] ?? '')]);
+    const own = { ...columns, ...Object.fromEntries(lists) } as Columns;
+    if (renames) checkIdentity(table, { ...row, ...own });
+    draft.merge(table.name, keyOf(table, row), own);
   });
   if (rows.length > 0 || Object.values(columns).every((value) => !value)) return;
   insertRow(draft, table, { ...keys, ...columns });
+}
+
+function checkDivisible(table: Table, rows: readonly Row[], add: readonly string[]): void {
+  for (const row of add.length > 0 ? rows : [])
+    for (const column of add) if (secretColumns(table, row).has(column)) throw indivisible(`${table.name}.${column}`);
+}
+
+function withItemsBehind(list: string, added: string): string {
+  const had = listItems(list);
+  const more = listItems(added).filter((item) => !had.includes(item));
+  return more.length === 0 ? list : [...(had.length > 0 ? [list.replace(/[,\s]+$/, '')] : []), ...more].join(',');
 }
 
 function insertRow(draft: Draft, table: Table, columns: Columns): void {
@@ -208,7 +247,10 @@ export function writeNodeRow(draft: Draft, table: Table, node: string, given: Ro
   for (const [column, value] of Object.entries(given)) {
     if (column !== table.nodeColumn) columns[column] = nodeColumnValue(table, column, value);
     else if (value !== node)
-      throw new Fault('invalid', `${table.name}.${column} is "${node}", as in the path, and cannot be set.`);
+      throw new Fault(
+        'invalid',
+        `${table.name}.${column} is the name of the node, "${node}", and cannot be set. To rename it: PUT /definitions/node/${node}/rename {"name":"NEWNAME"}.`,
+      );
   }
   checkMeaning(table, columns);
   const own = rowsNamed(draft, table, node);
