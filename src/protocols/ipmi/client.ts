@@ -9,6 +9,8 @@
  *   exchange.ts      one request in a session: retries until its answer or its deadline (peer.ts: how long, and what is remembered;
  *                    core/pace.ts: how long answers take over all)
  *   session.ts       an open session: requests and answers, encrypted and numbered
+ *   serial-*.ts      consoles: serial-session.ts is a session of one's own, with requests and characters; serial-line.ts has each
+ *                    character arrive once
  *   setup-packets.ts the packets of a login, their keys and codes; header.ts: what is around all packets, and presence pings
  *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on shared
  *                    sockets (transport.ts) and the shared timer (timer-wheel.ts); tests are another
@@ -29,9 +31,11 @@ import { defaultTiming, type Quirks, newQuirks, type Timing } from './peer.ts';
 import { Pings } from './pings.ts';
 import { Port } from './port.ts';
 import { Resolver } from './resolve.ts';
+import { type SerialConsole, SerialOpening, type SerialOptions, type SerialPast } from './serial-console.ts';
 import { Sockets, Transport } from './transport.ts';
 import { TimerWheel } from './timer-wheel.ts';
 
+export type { SerialConsole, SerialOptions } from './serial-console.ts';
 export type { IpmiEndpoint, IpmiLink, IpmiRequest, IpmiResponse, Privilege } from './link.ts';
 
 export interface IpmiOptions extends Partial<Timing> {
@@ -63,6 +67,8 @@ export class IpmiClient {
   #ownSources = 0;
   readonly #conversations = new Map<string, Conversation | Promise<Conversation>>();
   readonly #quirks = new Map<string, Quirks>();
+  readonly #serials = new Set<SerialOpening>();
+  readonly #serialPasts = new Map<string, SerialPast>();
   #closed = false;
 
   constructor(options: IpmiOptions = {}) {
@@ -76,6 +82,29 @@ export class IpmiClient {
   link(endpoint: IpmiEndpoint): IpmiLink {
     const key = keyOf(endpoint);
     return { request: (request, signal) => this.#request(key, endpoint, request, signal) };
+  }
+
+  /** The serial console of a machine, in a session that is not shared with commands. The signal ends the opening. */
+  async openSerial(endpoint: IpmiEndpoint, options: SerialOptions, signal: AbortSignal): Promise<SerialConsole> {
+    const key = keyOf(endpoint);
+    const past = this.#pastOf(key);
+    const { peer, port, release } = await this.#join(endpoint);
+    if (this.#closed) {
+      release();
+      throw stopping();
+    }
+    const opening: SerialOpening = new SerialOpening(peer, options, past, () => {
+      this.#serials.delete(opening);
+      release();
+    });
+    this.#serials.add(opening);
+    port.attach(opening.talker);
+    return await opening.open(signal);
+  }
+
+  /** Consoles that are open, or being opened. */
+  get serials(): number {
+    return this.#serials.size;
   }
 
   /** Whether something that speaks IPMI answers a presence ping. */
@@ -96,6 +125,7 @@ export class IpmiClient {
     for (const conversation of this.#conversations.values()) {
       if (conversation instanceof Conversation) conversation.close();
     }
+    for (const serial of this.#serials) serial.end();
     this.#pings.close();
     this.#wheel.stop();
     await Promise.all([...this.#ready].map((transport) => transport.close()));
@@ -130,6 +160,20 @@ export class IpmiClient {
   }
 
   async #converse(key: string, endpoint: IpmiEndpoint): Promise<Conversation> {
+    const { peer, port, release } = await this.#join(endpoint);
+    let isRetired = false;
+    const conversation = new Conversation(peer, () => {
+      if (isRetired) return;
+      isRetired = true;
+      this.#conversations.delete(key);
+      release();
+    });
+    port.attach(conversation);
+    return conversation;
+  }
+
+  /** A way to a BMC, until it is released. */
+  async #join(endpoint: IpmiEndpoint) {
     const credentials = credentialsOf(endpoint);
     const { address, family } = await this.#resolver.resolve(endpoint.address);
     const sockets = this.#sockets[family];
@@ -144,16 +188,11 @@ export class IpmiClient {
       pace: this.#pace,
       wire: port,
     };
-    let retired = false;
-    const conversation = new Conversation(peer, () => {
-      if (retired) return;
-      retired = true;
-      this.#conversations.delete(key);
+    const release = (): void => {
       sockets.leave(transport);
       void port.end();
-    });
-    port.attach(conversation);
-    return conversation;
+    };
+    return { peer, port, release };
   }
 
   #socketsOf(family: 4 | 6): Sockets {
@@ -179,6 +218,15 @@ export class IpmiClient {
     }
     this.#ready.add(transport);
     return transport;
+  }
+
+  #pastOf(key: string): SerialPast {
+    let past = this.#serialPasts.get(key);
+    if (!past) {
+      if (this.#serialPasts.size >= mostQuirks) this.#serialPasts.clear();
+      this.#serialPasts.set(key, (past = { lost: undefined }));
+    }
+    return past;
   }
 
   #quirksOf({ address, port, username }: IpmiEndpoint): Quirks {

@@ -13,15 +13,16 @@ import {
 } from './faults.ts';
 import type { IpmiRequest, IpmiResponse, Privilege } from './link.ts';
 import { Login, type LoginOwner } from './login.ts';
-import { beginWait, endOfWait, type Peer, type Wait } from './peer.ts';
+import { beginNextWait, beginWait, endOfWait, type Peer, type Wait } from './peer.ts';
 import { levels, longestData, newSession, type Seal, sendClose, type Session } from './session.ts';
+import type { Talker } from './wire.ts';
 
 /** IPMI 2.0 22.18. */
 const app = 0x06;
 const setPrivilegeLevel = 0x3b;
 
 /** Silence in a session from before this request is taken for its loss after so many tries, while there is time for a new one. */
-const triesInOldSession = 2;
+const triesInOldSession = 3;
 /** A session unused for so long is asked for a sign of life before it gets a command that cannot be repeated. */
 const trusted = 5_000;
 
@@ -38,7 +39,7 @@ interface Job extends Abortable {
 }
 
 /** All talk with one BMC under one account: a queue of requests over a session that is opened, kept and renewed as needed. */
-export class Conversation implements LoginOwner, ExchangeOwner {
+export class Conversation implements LoginOwner, ExchangeOwner, Talker {
   readonly #peer: Peer;
   readonly #retired: () => void;
   readonly #queue: Job[] = [];
@@ -172,7 +173,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
 
   /** The BMC is there, so that it has its time again for what comes next. */
   #gotOn(): void {
-    if (this.#job) this.#job.wait = beginWait(this.#peer);
+    if (this.#job) this.#job.wait = beginNextWait(this.#peer);
   }
 
   #next(): void {

@@ -1,5 +1,5 @@
 import type { IpmiRequest, IpmiResponse } from './link.ts';
-import { endOfWait, noteRoundTrip, type Peer, retryDelay, type Wait } from './peer.ts';
+import { answerTime, endOfWait, noteRoundTrip, type Peer, retryDelay, type Wait } from './peer.ts';
 import { hear, nextSequence, sendRequest, type Session } from './session.ts';
 
 export interface ExchangeOwner {
@@ -71,7 +71,8 @@ export class Exchange {
     if (heard === 'passed') this.#passedOn = true;
     if (heard === 'passed' || heard === 'other' || this.#anew) return;
     if (this.#attempt === 1) noteRoundTrip(this.#peer.quirks, now - this.#sentAt);
-    this.#peer.pace.note(now - this.#begunAt, now);
+    const tries = { first: this.#begunAt, last: this.#sentAt, next: this.#retryAt };
+    this.#peer.pace.note(answerTime(tries, now), now);
     if (transient.has(heard.code) && this.#mayTryAgain(now)) return;
     this.#owner.answered(heard);
   }

@@ -57,16 +57,19 @@ export function noSocket(cause: NodeJS.ErrnoException): Fault {
   });
 }
 
+/** The BMC has answered, and does not let this account in with this password. */
+export class WrongPassword extends Fault {}
+
 /** `noUser`: it says that it does not know the name; we report both in the same words. */
-export function wrongPassword(where: string, user: string, noUser = false): Fault {
-  return new Fault('invalid', `the user "${user}" or the password is wrong for its BMC at ${where}.`, {
+export function wrongPassword(where: string, user: string, noUser = false): WrongPassword {
+  return new WrongPassword('invalid', `the user "${user}" or the password is wrong for its BMC at ${where}.`, {
     reference: [`ERROR: ${noUser ? 'Unauthorized name' : 'Incorrect password provided'}`],
   });
 }
 
-export function wrongCheckValue(where: string, user: string): Fault {
+export function wrongCheckValue(where: string, user: string): WrongPassword {
   const sentence = `the user "${user}" or the password is wrong for its BMC at ${where}, or its key K_g is.`;
-  return new Fault('invalid', sentence, { reference: ['ERROR: Incorrect password provided'] });
+  return new WrongPassword('invalid', sentence, { reference: ['ERROR: Incorrect password provided'] });
 }
 
 export function wrongKg(where: string, hasKg: boolean): Fault {
@@ -112,4 +115,8 @@ export function stopping(): Fault {
 
 export function requestTooLong(length: number, limit: number): Fault {
   return new Fault('invalid', `an IPMI request with ${length} bytes of data is too long; ${limit} are possible.`);
+}
+
+export function consoleLost(why: string): Fault {
+  return new Fault('unavailable', `its console over IPMI SOL has ended: ${why}.`);
 }

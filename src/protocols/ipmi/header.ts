@@ -10,6 +10,7 @@ export const payloads = {
   rakp3: 0x14,
   rakp4: 0x15,
   sealedMessage: 0xc0,
+  sealedSerial: 0xc1,
 } as const;
 
 export function writeHeader(packet: Buffer, type: number, session: number, sequence: number, length: number): void {
@@ -32,9 +33,9 @@ export function isRmcpPlus(packet: Buffer): boolean {
   );
 }
 
-/** Whether this is a message inside a session, encrypted and authenticated. */
-export function isSealed(packet: Buffer): boolean {
-  return isRmcpPlus(packet) && packet[5] === payloads.sealedMessage;
+/** Whether this is a payload of a session, encrypted and authenticated: a message unless another kind is named. */
+export function isSealed(packet: Buffer, type: number = payloads.sealedMessage): boolean {
+  return isRmcpPlus(packet) && packet[5] === type;
 }
 
 /** Whether this is an answer of the set-up of a session, whole enough to hold a tag and a status. */

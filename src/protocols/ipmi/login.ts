@@ -11,7 +11,8 @@ import {
   writeRakp,
 } from './handshake.ts';
 import {
-  beginWait,
+  answerTime,
+  beginNextWait,
   endOfWait,
   learnSuite,
   noteRoundTrip,
@@ -33,11 +34,11 @@ export interface LoginOwner {
 }
 
 /** A BMC that lost our half-open session gets this many new ones. */
-const mostRestarts = 2;
+const mostRestarts = 3;
 /** RAKP packets sent in vain before the session is taken for lost. */
-const rakpTries = 2;
+const rakpTries = 4;
 /** Packets sent in vain before another port of ours is tried. */
-const triesFromOneSource = 2;
+const triesFromOneSource = 3;
 const lowestLevel = 2;
 
 /** Opens one session: tries the suites in turn, lowers the privilege if it must, sends again what gets no answer. */
@@ -54,8 +55,9 @@ export class Login {
   readonly #remembered: SuiteId | undefined;
   #handshake: Handshake;
   #attempt = 0;
-  /** When the present packet was first sent. */
+  /** When the present packet was first sent, and when last. */
   #sentAt = 0;
+  #repeatedAt = 0;
   #retryAt = 0;
   #restarts = 0;
   /** Whether RAKP 1 was sent more than once. */
@@ -195,6 +197,7 @@ export class Login {
         ? writeOffer(this.#handshake, packet, wire.claim(), now)
         : writeRakp(this.#handshake, packet);
     if (this.#attempt === 1) this.#sentAt = now;
+    this.#repeatedAt = now;
     this.#retryAt = now + retryDelay(this.#peer, this.#attempt);
     this.#wake();
     wire.send(packet, length);
@@ -224,9 +227,10 @@ export class Login {
   #proceed(): void {
     const { phase, taken } = this.#handshake;
     const { quirks, pace, wire } = this.#peer;
-    pace.note(wire.now() - this.#sentAt, wire.now());
+    const tries = { first: this.#sentAt, last: this.#repeatedAt, next: this.#retryAt };
+    pace.note(answerTime(tries, wire.now()), wire.now());
     if (phase === 'rakp1' && taken) noteRoundTrip(quirks, wire.now() - taken.sentAt);
-    this.#wait = beginWait(this.#peer);
+    this.#wait = beginNextWait(this.#peer);
     this.#attempt = 0;
     this.#send();
   }

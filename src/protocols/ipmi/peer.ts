@@ -24,6 +24,8 @@ export interface Timing {
   readonly tries: number;
   /** How long an unused session stays open; BMCs drop it after 60 s. */
   readonly idle: number;
+  /** How often the BMC of an open console is asked for a sign of life. */
+  readonly keepAlive: number;
   /** How long a refused login is not tried again: every try takes a session from the BMC until it forgets it. */
   readonly loginHold: number;
   /** The same for a BMC whose sessions are all taken. */
@@ -34,9 +36,10 @@ export interface Timing {
 
 export const defaultTiming: Timing = {
   timeout: 5_000,
-  firstRetry: 500,
-  tries: 4,
+  firstRetry: 400,
+  tries: 20,
   idle: 25_000,
+  keepAlive: 20_000,
   loginHold: 5_000,
   crowdedHold: 30_000,
   suiteMemory: 3_600_000,
@@ -79,24 +82,54 @@ export function noteRoundTrip(quirks: Quirks, sample: number): void {
 export interface Wait {
   readonly since: number;
   readonly lag: number;
+  /** How many times the timeout it lasts. */
+  readonly times: number;
 }
 
-export const beginWait = ({ wire }: Peer): Wait => ({ since: wire.now(), lag: wire.lag() });
+/** How many times the timeout a BMC is waited for that has just answered: it is there, and what is missing was lost on the way. */
+const timesForLiving = 2;
+
+export const beginWait = ({ wire }: Peer): Wait => ({ since: wire.now(), lag: wire.lag(), times: 1 });
+export const beginNextWait = (peer: Peer): Wait => ({ ...beginWait(peer), times: timesForLiving });
 
 /**
  * When silence means that a request has failed: after the timeout, later by what this process missed meanwhile or while all BMCs are
- * slow, but never later than twice the timeout.
+ * slow, but never later than by the timeout once more.
  */
-export function endOfWait({ timing: { timeout }, pace, wire }: Peer, { since, lag }: Wait): number {
+export function endOfWait({ timing: { timeout }, pace, wire }: Peer, { since, lag, times }: Wait): number {
   const excused = wire.lag() - lag + pace.extra(timeout, wire.now());
-  return since + timeout + Math.min(timeout, excused);
+  return since + times * timeout + Math.min(timeout, excused);
 }
+
+/** How much longer each try is waited for than the one before: ten fit into five seconds, so that a third of lost packets is no failure. */
+const growth = 1.05;
+
+/** The part of the timeout that a first try waits at most while answers are not late: lost packets look the same as slow ones. */
+const paceShare = 1 / 12;
 
 /** How long to wait for the answer to a try, the first being 1: longer each time, never all at once, and no less than BMCs need. */
 export function retryDelay({ timing, quirks, pace, wire }: Peer, attempt: number): number {
-  const base = Math.max(timing.firstRetry, 1.5 * Math.max(quirks.roundTrip, pace.typical(wire.now())));
-  return base * 2 ** (attempt - 1) * (0.85 + 0.3 * wire.chance());
+  const { firstRetry, timeout } = timing;
+  const now = wire.now();
+  const longest = pace.extra(timeout, now) > 0 ? timeout : paceShare * timeout;
+  const ofAll = Math.min(1.5 * pace.typical(now), longest);
+  const base = Math.max(firstRetry, 1.5 * quirks.roundTrip, ofAll);
+  return base * growth ** (attempt - 1) * (0.85 + 0.3 * wire.chance());
 }
+
+/** The part of the time until the next try in which an answer is taken for one to the last try. */
+const soon = 1 / 4;
+
+/** When a packet was first sent, when last, and when it would be sent again. */
+export interface Tries {
+  readonly first: number;
+  readonly last: number;
+  readonly next: number;
+}
+
+/** How long an answer took. If it comes soon after a try, those before were lost; slow BMCs answer the first try at any time. */
+export const answerTime = ({ first, last, next }: Tries, now: number): number =>
+  now - (now - last < soon * (next - last) ? last : first);
 
 /**
  * Which suite a BMC takes is remembered, so that not every login begins with a refusal. But a refusal of a suite is not

@@ -1,9 +1,8 @@
-import type { Conversation } from './conversation.ts';
-import { fillRandom, type Wire } from './wire.ts';
+import { fillRandom, type Talker, type Wire } from './wire.ts';
 import { type Listener, type Transport, withoutZone } from './transport.ts';
 import type { Sleeper, TimerWheel } from './timer-wheel.ts';
 
-/** The real world of one conversation: its part of the shared socket and the shared timer. */
+/** The real world of one talk with a BMC: its part of the shared socket and the shared timer. */
 export class Port implements Wire, Listener, Sleeper {
   readonly address: string;
   readonly port: number;
@@ -17,12 +16,12 @@ export class Port implements Wire, Listener, Sleeper {
   readonly #openOwn: () => Promise<Transport | undefined>;
   readonly #wheel: TimerWheel;
   readonly #destination: string;
-  #conversation: Conversation | undefined;
+  #talker: Talker | undefined;
   #claims = 0;
   #own: Transport | undefined;
   #ended = false;
 
-  /** `openOwn` gives a socket for this conversation alone; undefined if there are too many. */
+  /** `openOwn` gives a socket for this talk alone; undefined if there are too many. */
   constructor(
     shared: Transport,
     openOwn: () => Promise<Transport | undefined>,
@@ -40,8 +39,8 @@ export class Port implements Wire, Listener, Sleeper {
     this.port = port;
   }
 
-  attach(conversation: Conversation): void {
-    this.#conversation = conversation;
+  attach(talker: Talker): void {
+    this.#talker = talker;
   }
 
   async takeOwnSource(): Promise<void> {
@@ -90,15 +89,15 @@ export class Port implements Wire, Listener, Sleeper {
   }
 
   receive(packet: Buffer): void {
-    this.#conversation?.receive(packet);
+    this.#talker?.receive(packet);
   }
 
   awake(now: number): void {
-    this.#conversation?.tick(now);
+    this.#talker?.tick(now);
   }
 
   readonly #sent = (error: NodeJS.ErrnoException | null): void => {
-    if (error && !momentary.has(error.code ?? '')) this.#conversation?.unreachable(error);
+    if (error && !momentary.has(error.code ?? '')) this.#talker?.unreachable(error);
   };
 }
 

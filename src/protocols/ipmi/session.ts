@@ -25,7 +25,7 @@ export interface Seal {
   readonly bmcId: number;
   readonly encrypt: Cipheriv;
   readonly decrypt: Decipheriv;
-  readonly window: Window;
+  window: Window;
   /** The number of the packet sent last. */
   sequence: number;
 }
@@ -54,7 +54,7 @@ export const messageOffset = headerLength + block;
 const sealOverhead = headerLength + block + block + 4 + trailer + 16;
 
 /** Encrypts the message between `messageOffset` and `end` in place; the 16 bytes before it must be random. Returns the length. */
-export function sealMessage(seal: Seal, packet: Buffer, end: number): number {
+export function sealMessage(seal: Seal, packet: Buffer, end: number, type: number = payloads.sealedMessage): number {
   const padding = block - 1 - ((end - messageOffset) % block);
   let at = end;
   for (let value = 1; value <= padding; value++) packet[at++] = value;
@@ -62,7 +62,7 @@ export function sealMessage(seal: Seal, packet: Buffer, end: number): number {
   const sealed = seal.encrypt.update(packet.subarray(headerLength, at));
   sealed.copy(packet, headerLength);
   seal.sequence = following(seal.sequence);
-  writeHeader(packet, payloads.sealedMessage, seal.bmcId, seal.sequence, at - headerLength);
+  writeHeader(packet, type, seal.bmcId, seal.sequence, at - headerLength);
   const fill = -(at - firstCovered + trailer) & 3;
   for (let count = 0; count < fill; count++) packet[at++] = 0xff;
   packet[at++] = fill;
@@ -71,10 +71,10 @@ export function sealMessage(seal: Seal, packet: Buffer, end: number): number {
 }
 
 /** The message of a packet, if the packet is of this session, unaltered and not seen before. */
-export function openMessage(seal: Seal, packet: Buffer): Buffer | undefined {
+export function openMessage(seal: Seal, packet: Buffer, type: number = payloads.sealedMessage): Buffer | undefined {
   const { tagLength } = seal.suite;
   const covered = packet.length - tagLength;
-  if (!isSealed(packet) || packet.readUInt32LE(6) !== seal.consoleId) return undefined;
+  if (!isSealed(packet, type) || packet.readUInt32LE(6) !== seal.consoleId) return undefined;
   const length = packet.readUInt16LE(14);
   const end = headerLength + length;
   if (length < 2 * block || length % block !== 0 || end + trailer > covered) return undefined;
@@ -89,17 +89,19 @@ export function openMessage(seal: Seal, packet: Buffer): Buffer | undefined {
 
 /** IPMI 2.0 6.12.13: which sequence numbers of received packets are still taken, each once. */
 const behind = 16;
-const ahead = 15;
+const usuallyAhead = 15;
 
 interface Window {
   /** The highest number taken; 0 before the first. */
   highest: number;
   /** Bit n: the number n below the highest has been taken. */
   taken: number;
+  /** How far above the highest a number may be. */
+  readonly ahead: number;
 }
 
-export function newWindow(): Window {
-  return { highest: 0, taken: 0 };
+export function newWindow(ahead = usuallyAhead): Window {
+  return { highest: 0, taken: 0, ahead };
 }
 
 /** Whether the number would be taken. The first of a session is taken whatever it is: its packet proved to be made with the session's key. */
@@ -107,15 +109,15 @@ export function inWindow(window: Window, sequence: number): boolean {
   if (sequence === 0) return false;
   if (window.highest === 0) return true;
   const distance = (sequence - window.highest) | 0;
-  if (distance > 0) return distance <= ahead;
+  if (distance > 0) return distance <= window.ahead;
   return distance >= -behind && (window.taken & (1 << -distance)) === 0;
 }
 
 /** Takes a number that is in the window. */
 export function take(window: Window, sequence: number): void {
-  const distance = window.highest === 0 ? ahead + 1 : (sequence - window.highest) | 0;
+  const distance = window.highest === 0 ? usuallyAhead + 1 : (sequence - window.highest) | 0;
   if (distance > 0) {
-    window.taken = distance > ahead ? 1 : (window.taken << distance) | 1;
+    window.taken = distance > usuallyAhead ? 1 : (window.taken << distance) | 1;
     window.highest = sequence;
   } else {
     window.taken |= 1 << -distance;
@@ -158,7 +160,7 @@ const tracked = 0x40;
 
 export const longestData = packetSize - sealOverhead - requestOverhead - bridgeOverhead;
 
-const vectorLength = 16;
+export const vectorLength = 16;
 
 export function newSession(seal: Seal, limit: number, now: number): Session {
   return { seal, level: levels.user, limit, requestSequence: 0, heardAt: now };

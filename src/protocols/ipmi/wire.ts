@@ -24,6 +24,28 @@ export interface Wire {
   heardNoise(since: number): boolean;
 }
 
+/** What hears of the world: of packets for its ids, of the time it wanted to be woken at, and of what could not be sent. */
+export interface Talker {
+  receive(packet: Buffer): void;
+  tick(now: number): void;
+  unreachable(error: NodeJS.ErrnoException): void;
+}
+
+/** The same world for a part that is woken by itself. */
+export const withWake = (wire: Wire, wake: (at: number) => void): Wire => ({
+  now: () => wire.now(),
+  lag: () => wire.lag(),
+  chance: () => wire.chance(),
+  fill: (target, start, length) => wire.fill(target, start, length),
+  packet: () => wire.packet(),
+  send: (packet, length) => wire.send(packet, length),
+  claim: () => wire.claim(),
+  release: (id) => wire.release(id),
+  takeOwnSource: () => wire.takeOwnSource(),
+  heardNoise: (since) => wire.heardNoise(since),
+  wake,
+});
+
 /** Room for the longest request that is sent. */
 export const packetSize = 1024;
 

@@ -34,6 +34,26 @@ export interface ConnectionOptions {
   readonly keepaliveInterval?: number | undefined;
 }
 
+/** What comes over a stream that a call has opened. */
+export interface StreamListener {
+  data(bytes: Buffer): void;
+  /** Once, unless it was we who closed it. Not when the connection ends. */
+  closed(reason: Fault | undefined): void;
+}
+
+export interface OpenStream {
+  /** Resolves when the connection has taken them. */
+  write(bytes: Uint8Array): Promise<void>;
+  close(): void;
+}
+
+/** `isLeft`: we have closed it, and the daemon has not confirmed that. */
+interface Channel {
+  readonly procedure: number;
+  readonly listener: StreamListener;
+  isLeft: boolean;
+}
+
 interface Call {
   readonly procedure: number;
   readonly body: Buffer;
@@ -41,6 +61,11 @@ interface Call {
   /** Nobody waits for its answer any more. */
   isAbandoned: boolean;
   timer: NodeJS.Timeout | undefined;
+  /** Of a call whose answer is a stream: what has come of it. */
+  readonly stream: { readonly most: number; readonly pieces: Buffer[]; held: number } | undefined;
+  /** Of a call that opens a stream for both sides: who hears what comes. */
+  readonly listener: StreamListener | undefined;
+  serial: number;
   settle(outcome: Buffer | Fault): void;
 }
 
@@ -53,6 +78,8 @@ export class LibvirtConnection {
   readonly #queue = new Set<Call>();
   readonly #sent = new Map<number, Call>();
   readonly #listeners = new Map<number, (body: XdrReader) => void>();
+  readonly #channels = new Map<number, Channel>();
+  #resting: NodeJS.Timeout | undefined;
   #serial = 0;
   #ended: LibvirtFault | undefined;
   readonly #ending = Promise.withResolvers<LibvirtFault>();
@@ -83,7 +110,37 @@ export class LibvirtConnection {
   }
 
   /** Sends a call when fewer than the daemon's number are under way. Who waits no longer leaves the daemon at work on it. */
-  call(procedure: number, body: XdrWriter, { signal, timeout = usualTimeout }: CallOptions): Promise<XdrReader> {
+  async call(procedure: number, body: XdrWriter, options: CallOptions): Promise<XdrReader> {
+    const { answer } = await this.#ask(procedure, body, undefined, undefined, options);
+    return new XdrReader(answer);
+  }
+
+  /** The same for a call that sends bytes after its answer, at most so many. */
+  async download(procedure: number, body: XdrWriter, most: number, options: CallOptions): Promise<Buffer> {
+    return (await this.#ask(procedure, body, { most, pieces: [], held: 0 }, undefined, options)).answer;
+  }
+
+  /** The same for a call that opens a stream in both directions. */
+  async openStream(
+    procedure: number,
+    body: XdrWriter,
+    listener: StreamListener,
+    options: CallOptions,
+  ): Promise<OpenStream> {
+    const { serial } = await this.#ask(procedure, body, undefined, listener, options);
+    return {
+      write: (bytes) => this.#writeTo(serial, Buffer.from(bytes)),
+      close: () => this.#leave(serial),
+    };
+  }
+
+  #ask(
+    procedure: number,
+    body: XdrWriter,
+    stream: Call['stream'],
+    listener: StreamListener | undefined,
+    { signal, timeout = usualTimeout }: CallOptions,
+  ): Promise<{ readonly answer: Buffer; readonly serial: number }> {
     if (this.#ended) return Promise.reject(this.#ended);
     if (signal.aborted) return Promise.reject(cancelled(signal));
     return new Promise((resolve, reject) => {
@@ -94,11 +151,14 @@ export class LibvirtConnection {
         timeout,
         isAbandoned: false,
         timer: undefined,
+        stream,
+        listener,
+        serial: 0,
         settle(outcome) {
           unwatchAbort(signal, watch);
           clearTimeout(call.timer);
           if (outcome instanceof Fault) reject(outcome);
-          else resolve(new XdrReader(outcome));
+          else resolve({ answer: outcome, serial: call.serial });
         },
       };
       watchAbort(signal, watch);
@@ -117,6 +177,16 @@ export class LibvirtConnection {
     if (this.isOpen) this.#keepalive.start();
   }
 
+  /** Reads nothing for a while: somebody sends more than can be taken. */
+  rest(milliseconds: number): void {
+    if (this.#resting !== undefined || this.#ended) return;
+    this.#stream.pause();
+    this.#resting = setTimeout(() => {
+      this.#resting = undefined;
+      this.#stream.resume();
+    }, milliseconds);
+  }
+
   close(): void {
     this.#end(this.#lost('was left'));
   }
@@ -126,6 +196,7 @@ export class LibvirtConnection {
       if (this.#sent.size >= callsInFlight || this.#ended) return;
       this.#queue.delete(call);
       this.#serial = (this.#serial + 1) >>> 0;
+      call.serial = this.#serial;
       this.#sent.set(this.#serial, call);
       call.timer = setTimeout(() => this.#abandon(call, this.#late(call)), call.timeout);
       this.#send(programs.remote, call.procedure, messageTypes.call, this.#serial, call.body);
@@ -167,14 +238,71 @@ export class LibvirtConnection {
       this.#listeners.get(procedure)?.(new XdrReader(body));
       return;
     }
+    const channel = this.#channels.get(serial);
+    if (channel) return this.#deliverTo(channel, { procedure, serial, status, body });
     const call = this.#sent.get(serial);
-    if (type !== messageTypes.reply || call?.procedure !== procedure) throw garbled('an answer that nobody asked for');
+    const isStream = type === messageTypes.stream && call?.stream !== undefined;
+    if ((type !== messageTypes.reply && !isStream) || call?.procedure !== procedure)
+      throw garbled('an answer that nobody asked for');
+    if (isStream && status === statuses.continue) return this.#collect(call, serial, body);
     if (status !== statuses.ok && status !== statuses.error) throw garbled(`an answer of status ${status}`);
+    // The stream follows.
+    if (call.stream && !isStream && status === statuses.ok) return;
     // What cannot be read is thrown while the call is still among those that hear of it.
-    const outcome = status === statuses.ok ? body : readRefusal(this.where, new XdrReader(body));
+    const answer = call.stream ? Buffer.concat(call.stream.pieces) : body;
+    const outcome = status === statuses.ok ? answer : readRefusal(this.where, new XdrReader(body));
     this.#sent.delete(serial);
+    if (call.listener && !(outcome instanceof Fault)) this.#openChannel(serial, call, call.listener);
     if (!call.isAbandoned) call.settle(outcome);
     this.#sendNext();
+  }
+
+  #openChannel(serial: number, { procedure, isAbandoned }: Call, listener: StreamListener): void {
+    this.#channels.set(serial, { procedure, listener, isLeft: false });
+    if (isAbandoned) this.#leave(serial);
+  }
+
+  /** An empty piece is the end, as it is of a download. */
+  #deliverTo(channel: Channel, { procedure, serial, status, body }: Omit<Message, 'program' | 'type'>): void {
+    if (procedure !== channel.procedure) throw garbled('a piece of a stream under another name');
+    const { isLeft, listener } = channel;
+    if (status === statuses.continue && body.length > 0) {
+      if (!isLeft) listener.data(body);
+      return;
+    }
+    if (status === statuses.continue) {
+      this.#leave(serial);
+    } else {
+      this.#channels.delete(serial);
+    }
+    const reason = status === statuses.error ? readRefusal(this.where, new XdrReader(body)) : undefined;
+    if (!isLeft) listener.closed(reason);
+  }
+
+  #writeTo(serial: number, bytes: Buffer): Promise<void> {
+    const channel = this.#channels.get(serial);
+    if (this.#ended || !channel || channel.isLeft) return Promise.reject(this.#ended ?? this.#lost('has closed it'));
+    const header = { program: programs.remote, procedure: channel.procedure, type: messageTypes.stream, serial };
+    const message = encodeMessage({ ...header, status: statuses.continue }, bytes);
+    return new Promise((resolve, reject) => {
+      this.#stream.write(message, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** The daemon confirms it; until then more may come. */
+  #leave(serial: number): void {
+    const channel = this.#channels.get(serial);
+    if (!channel || channel.isLeft || this.#ended) return;
+    channel.isLeft = true;
+    this.#send(programs.remote, channel.procedure, messageTypes.stream, serial);
+  }
+
+  /** An empty piece is the end, which the daemon wants confirmed. */
+  #collect({ procedure, stream }: Call, serial: number, piece: Buffer): void {
+    if (piece.length === 0) return this.#send(programs.remote, procedure, messageTypes.stream, serial);
+    stream!.held += piece.length;
+    if (stream!.held > stream!.most) throw garbled(`a stream of more than ${stream!.most} bytes`);
+    stream!.pieces.push(Buffer.from(piece));
   }
 
   #late(call: Call): LibvirtFault {
@@ -189,6 +317,8 @@ export class LibvirtConnection {
     if (this.#ended) return;
     this.#ended = reason;
     this.#keepalive.stop();
+    clearTimeout(this.#resting);
+    this.#channels.clear();
     this.#stream.destroy();
     const waiting = [...this.#sent.values(), ...this.#queue].filter(({ isAbandoned }) => !isAbandoned);
     this.#sent.clear();

@@ -1,11 +1,15 @@
 /** The calls of libvirt's program `remote` that are used, by its numbers. */
 export const procedures = {
   connectOpen: 1,
+  nodeGetInfo: 6,
+  connectGetCapabilities: 7,
+  domainCreateXml: 10,
   domainGetXml: 14,
   domainLookupByName: 23,
   domainLookupByUuid: 24,
   domainResume: 28,
   domainSuspend: 34,
+  connectGetHostname: 59,
   connectSupportsFeature: 60,
   authList: 66,
   storagePoolCreateXml: 76,
@@ -23,6 +27,7 @@ export const procedures = {
   domainAttachDeviceFlags: 160,
   domainDetachDeviceFlags: 161,
   domainAbortJob: 164,
+  domainHasManagedSaveImage: 183,
   domainSnapshotCreateXml: 185,
   domainSnapshotGetXml: 186,
   domainSnapshotLookupByName: 189,
@@ -31,7 +36,9 @@ export const procedures = {
   domainGetBlockInfo: 194,
   domainCreateWithFlags: 196,
   domainSetVcpusFlags: 199,
+  domainOpenConsole: 201,
   domainSetMemoryFlags: 204,
+  storageVolDownload: 209,
   domainInjectNmi: 210,
   domainGetState: 212,
   domainUndefineFlags: 231,
@@ -42,8 +49,10 @@ export const procedures = {
   domainBlockResize: 251,
   domainShutdownFlags: 258,
   storageVolResize: 260,
+  domainSetMetadata: 264,
   connectListAllDomains: 273,
   domainListAllSnapshots: 274,
+  connectListAllStoragePools: 281,
   storagePoolListAllVolumes: 282,
   domainGetJobStats: 298,
   domainMigrateBegin3Params: 302,
@@ -70,10 +79,12 @@ export const authentications = { none: 0, sasl: 1, polkit: 2 } as const;
 
 /** Numbers of errors that something is made of; the others are reported in libvirt's words. */
 export const errorCodes = {
+  operationFailed: 9,
   noDomain: 42,
   noStoragePool: 49,
   noStorageVolume: 50,
   operationInvalid: 55,
+  operationTimeout: 68,
   noDomainSnapshot: 72,
   storageVolumeExists: 90,
 } as const;

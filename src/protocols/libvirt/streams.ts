@@ -1,7 +1,7 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls';
-import { Fault, Unreachable } from '../../core/errors.ts';
+import { Fault, NothingListens, Unreachable } from '../../core/errors.ts';
 import { cancelled, onAbort } from '../../core/waiting.ts';
 
 const reasons: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ export function openSocket(path: string): Promise<Socket> {
     const socket = connect(path);
     const fail = (error: NodeJS.ErrnoException): void => {
       const why = reasons[error.code ?? ''] ?? `${error.message}.`;
-      reject(new Unreachable(`libvirt cannot be reached at ${path}: ${why}`, { cause: error }));
+      reject(new NothingListens(`libvirt cannot be reached at ${path}: ${why}`, { cause: error }));
     };
     socket.once('error', fail);
     socket.once('connect', () => {
@@ -77,7 +77,8 @@ export function openTls(
     const broken = (error: NodeJS.ErrnoException): void => {
       if (error.syscall === 'connect') {
         const why = refusals[error.code ?? ''] ?? `${error.message}.`;
-        fail(new Unreachable(`libvirt on ${where} cannot be reached: ${why}`, { cause: error }));
+        const Kind = error.code === 'ECONNREFUSED' ? NothingListens : Unreachable;
+        fail(new Kind(`libvirt on ${where} cannot be reached: ${why}`, { cause: error }));
       } else
         fail(
           new Fault('invalid', `libvirt on ${where} is not to be trusted or does not trust us: ${error.message}.`, {

@@ -3,6 +3,7 @@ import { formatListen } from '../../core/host-address.ts';
 import { Pace } from '../../core/pace.ts';
 import { Connection, type Endpoint, type ServiceLimits } from './connection.ts';
 import { ReplyMemory } from './exchange.ts';
+import { Handshakes } from './handshakes.ts';
 import { RedfishService } from './service.ts';
 import { LoginBrake } from './session.ts';
 import { portOf, type Trust } from './trust.ts';
@@ -60,7 +61,9 @@ export class RedfishClient {
     this.#kept = kept;
     this.#limits = { ...defaults, ...limits, memory: new ReplyMemory(replyMemory) };
     const opened = (connection: Connection): void => this.#opened(connection);
-    const around = { trust, limits: this.#limits, brake: new LoginBrake(loginBrake), pace: new Pace(), opened };
+    const handshakes = new Handshakes();
+    const brake = new LoginBrake(loginBrake);
+    const around = { trust, limits: this.#limits, brake, pace: new Pace(), handshakes, opened };
     this.#connect = (endpoint) => new Connection(endpoint, around);
     this.#timer = setInterval(() => this.#endIdle(), this.#limits.idle / 4).unref();
   }

@@ -41,9 +41,7 @@ export async function memberResources(
   onBroken: OnBroken = 'failAll',
 ): Promise<readonly Resource[]> {
   if (path === undefined) return [];
-  const root = await service.root(signal);
-  const expands = flagAt(root.body, 'ProtocolFeaturesSupported', 'ExpandQuery', 'NoLinks') === true;
-  if (expands) {
+  if (await expands(service, signal)) {
     try {
       const query = `${path}${path.includes('?') ? '&' : '?'}$expand=.($levels=1)`;
       return await allResources(service, await membersOf(service, query, signal), signal, onBroken);
@@ -55,16 +53,24 @@ export async function memberResources(
   return allResources(service, await membersOf(service, path, signal), signal, onBroken);
 }
 
+/** Whether a collection shows its members whole in one request. */
+export async function expands(service: RedfishService, signal: AbortSignal): Promise<boolean> {
+  const { body } = await service.root(signal);
+  return flagAt(body, 'ProtocolFeaturesSupported', 'ExpandQuery', 'NoLinks') === true;
+}
+
 /** Those at the paths, as `allResources`. */
 export function resourcesAt(
   service: RedfishService,
   paths: readonly string[],
   signal: AbortSignal,
+  onBroken: OnBroken = 'failAll',
 ): Promise<readonly Resource[]> {
   return allResources(
     service,
     paths.map((path) => ({ '@odata.id': path })),
     signal,
+    onBroken,
   );
 }
 

@@ -3,8 +3,10 @@ import { Fault, Unreachable } from '../../core/errors.ts';
 import { formatListen } from '../../core/host-address.ts';
 import type { Pace } from '../../core/pace.ts';
 import { abortFault, pause, unlessAborted } from './abort.ts';
-import { exchange, type ExchangeLimits, type Message, type Reply } from './exchange.ts';
+import { exchange, type ExchangeLimits, type Message, type Reply, type Upload } from './exchange.ts';
+import { type Followed, NotStreamed, openStream } from './event-stream.ts';
 import { type Attempt, isBroken, Refusal, refusal, transportFault } from './faults.ts';
+import type { Handshakes } from './handshakes.ts';
 import { Identity } from './identity.ts';
 import type { Json } from './json.ts';
 import { type Resource, resourceIn } from './resource.ts';
@@ -19,7 +21,7 @@ import {
   readable,
   rootPath,
 } from './session.ts';
-import { plainConnector, portOf, type Transport, type Trust, trustingConnector } from './trust.ts';
+import { type Peer, plainConnector, portOf, type Transport, type Trust, trustingConnector } from './trust.ts';
 
 export interface Endpoint {
   /** Under which the certificate's fingerprint is kept; the address if not given. */
@@ -46,12 +48,20 @@ export interface Request {
   readonly large?: boolean;
 }
 
+/** Something large that a service is given, with what it is. */
+export interface Push {
+  readonly path: string;
+  readonly type: string;
+  readonly upload: Upload;
+}
+
 export interface Surroundings {
   readonly trust: Trust;
   readonly limits: ServiceLimits;
   readonly brake: LoginBrake;
   /** Of opening connections, to all services together. */
   readonly pace: Pace;
+  readonly handshakes: Handshakes;
   /** Called whenever a connection is opened. */
   opened(connection: Connection): void;
 }
@@ -78,6 +88,9 @@ export class Connection {
   #authority: Authority | undefined;
   #login: Promise<Authority> | undefined;
   #root: Resource | undefined;
+  #peer: Peer | undefined;
+  /** Connections of events that go on. */
+  readonly #streams = new Set<Client>();
   #inFlight = 0;
   #lastUse = performance.now();
   #closed = false;
@@ -119,6 +132,83 @@ export class Connection {
     return this.#exchange(key, messageOf(request, fresh), signal);
   }
 
+  /** As it was when it was last connected to; undefined: without TLS. */
+  get peer(): Peer | undefined {
+    return this.#peer;
+  }
+
+  /** Further requests go over a new connection. Those under way still have their answers. */
+  reconnect(): void {
+    const line = this.#client;
+    this.#client = undefined;
+    this.#identity.forget();
+    void line?.close();
+  }
+
+  /** Like `send`, once, on a connection of its own: what else is asked of the service does not wait until it has taken everything. */
+  async push(key: string, { path, type, upload }: Push, signal: AbortSignal): Promise<Reply> {
+    const authority = this.#authority ?? (await this.#authenticate(key, signal));
+    const sizes = ['content-type', type, 'content-length', String(upload.size)];
+    const message: Message = { method: 'POST', path, headers: [...authority.headers, ...sizes], body: upload };
+    const line = this.#newClient();
+    const over = this.#beginRequest(key);
+    try {
+      if (!this.#identity.isSettled(key)) await this.#identity.accept(key);
+      return await exchange(line, message, this.#around.limits, signal);
+    } catch (error) {
+      throw transportFault(error, this.where);
+    } finally {
+      over();
+      await line.destroy();
+    }
+  }
+
+  /**
+   * Opens a connection of its own for events as they come. Resolves when they have begun; the session is kept until they end.
+   */
+  async follow(key: string, path: string, take: (data: Buffer) => void, signal: AbortSignal): Promise<Followed> {
+    for (let isAgain = false; ; isAgain = true) {
+      const authority = this.#authority ?? (await this.#authenticate(key, signal));
+      try {
+        return await this.#stream(key, path, authority, take, signal);
+      } catch (error) {
+        const isExpired = error instanceof NotStreamed && error.status === 401 && authority.session !== undefined;
+        if (!isExpired || isAgain) throw transportFault(error, this.where);
+        if (this.#authority === authority) this.#authority = undefined;
+      }
+    }
+  }
+
+  async #stream(
+    key: string,
+    path: string,
+    authority: Authority,
+    take: (data: Buffer) => void,
+    signal: AbortSignal,
+  ): Promise<Followed> {
+    const over = this.#beginRequest(key);
+    let line: Client | undefined;
+    const close = (): void => {
+      over();
+      if (line) this.#streams.delete(line);
+      if (line && !line.destroyed) void line.destroy();
+    };
+    try {
+      if (!this.#identity.isSettled(key)) await this.#identity.accept(key);
+      if (this.#closed) throw new Fault('unavailable', 'muster is shutting down; try again shortly.');
+      line = this.#newClient();
+      this.#streams.add(line);
+      const headers = ['accept', 'text/event-stream', ...authority.headers.slice(2)];
+      const timeout = this.#around.limits.requestTimeout;
+      const followed = await openStream(line, { path, headers, timeout, take }, signal);
+      void followed.ended.then(close);
+      return followed;
+    } catch (error) {
+      close();
+      throw error;
+    }
+  }
+
   /** What must not come back in the service's own words. */
   get secrets(): readonly string[] {
     const { username, password } = this.endpoint;
@@ -136,6 +226,7 @@ export class Connection {
     const session = this.#authority?.session;
     const headers = this.#authority?.headers ?? [];
     const client = this.#client;
+    for (const stream of this.#streams) void stream.destroy();
     this.#authority = undefined;
     this.#client = undefined;
     this.#root = undefined;
@@ -205,8 +296,7 @@ export class Connection {
   }
 
   async #exchange(key: string, message: Message, signal: AbortSignal): Promise<Reply> {
-    this.#inFlight++;
-    this.#asking.set(key, (this.#asking.get(key) ?? 0) + 1);
+    const over = this.#beginRequest(key);
     try {
       if (!this.#identity.isSettled(key)) await this.#identity.accept(key);
       const isReading = message.method === 'GET';
@@ -225,12 +315,21 @@ export class Connection {
         }
       }
     } finally {
+      over();
+    }
+  }
+
+  /** Returns what is called when it is over. */
+  #beginRequest(key: string): () => void {
+    this.#inFlight++;
+    this.#asking.set(key, (this.#asking.get(key) ?? 0) + 1);
+    return () => {
       const left = this.#asking.get(key)! - 1;
       if (left === 0) this.#asking.delete(key);
       else this.#asking.set(key, left);
       this.#inFlight--;
       this.#lastUse = performance.now();
-    }
+    };
   }
 
   /** One that does not answer must not be waited for once more by each request behind. The session may still be there later. */
@@ -248,20 +347,27 @@ export class Connection {
   #line(): Client {
     if (this.#client) return this.#client;
     if (this.#closed) throw new Fault('unavailable', 'muster is shutting down; try again shortly.');
-    this.#client = this.#newClient();
+    const line = this.#newClient();
+    this.#client = line;
+    line.on('disconnect', () => {
+      if (this.#client === line) this.#identity.forget();
+    });
     this.#around.opened(this);
-    return this.#client;
+    return line;
   }
 
   #newClient(): Client {
     const { address: host, transport = 'tls' } = this.endpoint;
-    const { trust, limits, pace } = this.#around;
-    const waiting = { timeout: limits.connectTimeout, pace };
+    const { trust, limits, pace, handshakes } = this.#around;
+    const waiting = { timeout: limits.connectTimeout, pace, handshakes };
     const at = { host, port: portOf(this.endpoint) };
     const accept = (shown: string) => this.#identity.show(shown, this.#asking.keys());
+    const seen = (peer: Peer): void => void (this.#peer = peer);
     const isPlain = transport === 'http';
     return new Client(`${isPlain ? 'http' : 'https'}://${this.where}`, {
-      connect: isPlain ? plainConnector(at, waiting) : trustingConnector(at, transport, trust.ca, waiting, accept),
+      connect: isPlain
+        ? plainConnector(at, waiting)
+        : trustingConnector(at, transport, trust.ca, waiting, accept, seen),
       keepAliveTimeout: limits.idle * 2,
     });
   }
@@ -286,7 +392,10 @@ function busyFor(reply: Reply): number | undefined {
 }
 
 function messageOf({ method, path, body, etag, large }: Request, authority: Authority): Message {
-  if (body === undefined) return { method, path, headers: authority.headers, large };
+  if (body === undefined) {
+    const headers = etag === undefined ? authority.headers : [...authority.headers, 'if-match', etag];
+    return { method, path, headers, large };
+  }
   const headers = [...authority.headers, 'content-type', 'application/json'];
   if (etag !== undefined) headers.push('if-match', etag);
   return { method, path, headers, body: JSON.stringify(body) };

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Client, Dispatcher } from 'undici';
 import { type Abortable, unwatchAbort, watchAbort } from '../../core/waiting.ts';
 import { Fault, Unreachable } from '../../core/errors.ts';
@@ -34,9 +35,19 @@ export interface Message {
   readonly path: string;
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  readonly body?: string | undefined;
+  readonly body?: string | Upload | undefined;
   /** The answer may be as large as a collection. */
   readonly large?: boolean | undefined;
+}
+
+/** A body that is read piece by piece while it is sent; never the whole of it is in memory. */
+export interface Upload {
+  /** Bytes of all pieces together: many BMCs take nothing whose length they do not hear first. */
+  readonly size: number;
+  pieces(): AsyncIterable<Uint8Array>;
+  /** Milliseconds that the service may take nothing of it, and, after its last byte, to answer. */
+  readonly stallTimeout: number;
+  readonly answerTimeout: number;
 }
 
 export interface Reply {
@@ -68,17 +79,19 @@ export function exchange(
 ): Promise<Reply> {
   if (signal.aborted) return Promise.reject(abortFault(signal));
   return new Promise((resolve, reject) => {
+    const going = new Exchange(message, limits, signal, resolve, reject);
+    const { body = null } = message;
     client.dispatch(
       {
         path: message.path,
         method: message.method,
         headers: message.headers as string[],
-        body: message.body ?? null,
+        body: typeof body === 'object' && body !== null ? Readable.from(going.sent(body), { objectMode: false }) : body,
         // The timer of the exchange covers both.
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      new Exchange(message, limits, signal, resolve, reject),
+      going,
     );
   });
 }
@@ -92,6 +105,7 @@ class Exchange implements Dispatcher.DispatchHandler, Abortable {
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failure: Fault | undefined;
+  #isOver = false;
   #informational = 0;
   #status = 0;
   #headers: Reply['headers'] = {};
@@ -123,10 +137,26 @@ class Exchange implements Dispatcher.DispatchHandler, Abortable {
       return;
     }
     this.#controller = controller;
+    const { body } = this.#message;
+    this.#wait(typeof body === 'object' ? body.stallTimeout : this.#limits.requestTimeout);
+  }
+
+  /** Of an upload, piece by piece: each that the connection takes gives the service time for the next. */
+  async *sent(upload: Upload): AsyncGenerator<Uint8Array> {
+    for await (const piece of upload.pieces()) {
+      this.#wait(upload.stallTimeout);
+      yield piece;
+    }
+    this.#wait(upload.answerTimeout);
+  }
+
+  #wait(milliseconds: number): void {
+    if (this.#isOver) return;
+    clearTimeout(this.#timer);
     const began = performance.now();
     this.#timer = setTimeout(() => {
       this.#fail(new Unreachable(`its BMC did not answer within ${secondsSince(began)} s.`));
-    }, this.#limits.requestTimeout);
+    }, milliseconds);
   }
 
   onResponseStart(
@@ -184,6 +214,7 @@ class Exchange implements Dispatcher.DispatchHandler, Abortable {
   }
 
   #end(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
     unwatchAbort(this.#signal, this);
     this.#limits.memory.release(this.#reserved);

@@ -1,5 +1,6 @@
 import { Fault, type FaultOptions, Unreachable } from '../../core/errors.ts';
-import { at, type Json, listAt, textAt } from './json.ts';
+import { at, type Json, listAt, textAt, textsAt } from './json.ts';
+import { messageText } from './message.ts';
 
 /** What a failed request was about; `secrets` must not come back in the service's own words. */
 export interface Attempt {
@@ -11,13 +12,30 @@ export interface Attempt {
 
 const shownMessages = 3;
 
+/** What a service says of single properties. */
+export interface Remark {
+  /** Those that it names; may be none. */
+  readonly about: readonly string[];
+  readonly text: string;
+}
+
 /** The service has answered, and the answer is no. */
 export class Refusal extends Fault {
   readonly status: number;
+  /** Of what it says, the last parts of the identifiers. */
+  readonly keys: readonly string[];
+  readonly remarks: readonly Remark[];
 
-  constructor(kind: 'invalid' | 'unavailable', status: number, sentence: string, options: FaultOptions = {}) {
+  constructor(
+    kind: 'invalid' | 'unavailable',
+    status: number,
+    sentence: string,
+    options: FaultOptions & { readonly keys?: readonly string[]; readonly remarks?: readonly Remark[] } = {},
+  ) {
     super(kind, sentence, options);
     this.status = status;
+    this.keys = options.keys ?? [];
+    this.remarks = options.remarks ?? [];
   }
 
   /** The service itself failed at it, which says nothing about other requests. */
@@ -35,9 +53,33 @@ export class Refusal extends Fault {
 export function messagesOf(body: Json): string {
   const error = at(body, 'error');
   const extended = [...listAt(error, '@Message.ExtendedInfo'), ...listAt(body, '@Message.ExtendedInfo')];
-  const sentences = extended.flatMap((info) => textAt(info, 'Message') ?? textAt(info, 'MessageId') ?? []);
+  const sentences = extended.flatMap((info) => messageText(info) ?? textAt(info, 'MessageId') ?? []);
   const shown = [...new Set(sentences)].slice(0, shownMessages);
   return shown.length > 0 ? shown.join(' ') : (textAt(error, 'message') ?? '');
+}
+
+const mostRemarks = 500;
+const annotation = /^(?:.*\/)?([^/]+)@Message\.ExtendedInfo$/;
+
+/** DSP0266 "Message object" and "Extended information": of the whole answer, or beside the property that it is about. */
+export function remarksIn(body: Json, secrets: readonly string[]): readonly Remark[] {
+  const members = (object: Json): [string, Json][] =>
+    typeof object === 'object' && object !== null ? Object.entries(object) : [];
+  const beside = [...members(body), ...members(at(body, 'Attributes'))].flatMap(([name, list]) => {
+    const about = annotation.exec(name)?.[1];
+    return about === undefined || !Array.isArray(list) ? [] : list.map((info: Json) => ({ about, info }));
+  });
+  const whole = [...listAt(body, 'error', '@Message.ExtendedInfo'), ...listAt(body, '@Message.ExtendedInfo')];
+  const all = [...beside, ...whole.map((info) => ({ about: undefined, info }))];
+  return all.slice(0, mostRemarks).flatMap(({ about, info }) => {
+    const text = messageText(info) ?? textAt(info, 'MessageId');
+    const severity = textAt(info, 'MessageSeverity') ?? textAt(info, 'Severity');
+    if (text === undefined || severity === 'OK' || textAt(info, 'MessageId')?.endsWith('.Success')) return [];
+    const related = textsAt(info, 'RelatedProperties').map((pointer) => pointer.slice(pointer.lastIndexOf('/') + 1));
+    // Some services name the property only in the text.
+    const named = [...(about === undefined ? [] : [about]), ...related, ...textsAt(info, 'MessageArgs')];
+    return [{ about: named, text: scrub(text, secrets) }];
+  });
 }
 
 /** The last part of the identifiers, e.g. `SessionLimitExceeded` of `Base.1.18.SessionLimitExceeded`. */
@@ -51,7 +93,8 @@ export function refusal(attempt: Attempt, status: number, body: Json, retryAfter
   const { method, path, username, secrets } = attempt;
   const words = scrub(messagesOf(body), secrets);
   const said = words === '' ? '' : ` It says: ${words}`;
-  const refused = (sentence: string): Refusal => new Refusal('invalid', status, `its BMC ${sentence}${said}`);
+  const details = { keys: messageKeys(body), remarks: remarksIn(body, secrets) };
+  const refused = (sentence: string): Refusal => new Refusal('invalid', status, `its BMC ${sentence}${said}`, details);
   if (status === 401) {
     return refused(
       `does not accept user "${username}" with the password given; ` +

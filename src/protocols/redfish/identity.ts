@@ -6,7 +6,10 @@ export class Identity {
   readonly #where: string;
   readonly #trust: Trust;
   readonly #accepted = new Set<string>();
+  /** By the connection that is open. */
   #shown: string | undefined;
+  /** By the latest connection, also after it has ended. */
+  #latest: string | undefined;
 
   constructor(where: string, trust: Trust) {
     this.#where = where;
@@ -26,9 +29,15 @@ export class Identity {
     if (shown === this.#shown) this.#accepted.add(key);
   }
 
+  /** The connection has ended: nodes look at what the next one shows. To log out, it is enough that this is the same as before. */
+  forget(): void {
+    this.#shown = undefined;
+    this.#accepted.clear();
+  }
+
   /** A new connection shows this; `keys` are the nodes that wait for it, also those that come while others are asked. */
   async show(shown: string, keys: Iterable<string>): Promise<void> {
-    const same = this.#shown !== undefined && isSame(this.#shown, shown);
+    const same = this.#latest !== undefined && isSame(this.#latest, shown);
     if (!same) {
       this.#accepted.clear();
       this.#shown = undefined;
@@ -42,12 +51,13 @@ export class Identity {
     if (!same && !asked)
       throw new Fault('unavailable', `the certificate shown at ${this.#where} is not the one known there.`);
     this.#shown = shown;
+    this.#latest = shown;
   }
 
   async #check(key: string, shown: string): Promise<void> {
     const known = this.#trust.known(key);
     if (known === undefined) return this.#trust.learn(key, shown);
-    if (isSame(known, shown)) return;
+    if (isSame(known, shown) || (await this.#trust.succeeds?.(key, shown))) return;
     const remedy = this.#trust.howToForget ? ` (${this.#trust.howToForget(key)})` : '';
     throw new Fault(
       'invalid',

@@ -82,6 +82,16 @@ export function textsAt(value: Json, ...names: readonly string[]): readonly stri
   return listAt(value, ...names).flatMap((item) => textAt(item) ?? []);
 }
 
+/** The names of the members of an object, so many at most. */
+export function namesAt(value: Json, ...names: readonly string[]): readonly string[] {
+  const found = at(value, ...names);
+  return typeof found === 'object' && found !== null && !Array.isArray(found)
+    ? Object.keys(found).slice(0, mostNames)
+    : [];
+}
+
+const mostNames = 1_000;
+
 /** The path of a resource that is referred to. */
 export function linkAt(value: Json, ...names: readonly string[]): string | undefined {
   return localPath(at(value, ...names, '@odata.id'));

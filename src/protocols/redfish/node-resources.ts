@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { memberResources, resourcesAt } from './collection.ts';
+import { memberResources } from './collection.ts';
 import { at, linkAt, linksAt, textAt } from './json.ts';
 import type { RedfishService, Resource } from './service.ts';
 
@@ -15,13 +15,24 @@ interface Paths {
   /** What they were found for. */
   readonly wanted: string | undefined;
   system?: string;
-  chassis?: readonly string[];
+  companions?: readonly string[];
+  chassis?: ChassisPaths;
   manager?: string | undefined;
+}
+
+/** Where the chassis of a machine lie. */
+export interface ChassisPaths {
+  /** Those of the system itself: what acts on the node acts on them. */
+  readonly own: readonly string[];
+  /** The others of the machine, such as those of its accelerators. */
+  readonly parts: readonly string[];
+  /** Those of `parts` that link to readings. */
+  readonly measured: readonly string[];
 }
 
 const cache = new WeakMap<RedfishService, Paths>();
 
-function pathsOf(service: RedfishService, { system: wanted }: Wanted): Paths {
+export function pathsOf(service: RedfishService, { system: wanted }: Wanted): Paths {
   let paths = cache.get(service);
   if (paths?.wanted !== wanted || !paths) cache.set(service, (paths = { wanted }));
   return paths;
@@ -40,12 +51,27 @@ export async function findSystem(
     // Services rename their resources when their firmware changes.
     cache.delete(service);
   }
-  const systems = await systemsOf(service, signal);
+  return systemAmong(service, await systemsOf(service, signal), wanted);
+}
+
+/** The same of those that were read just now. */
+export function systemAmong(
+  service: RedfishService,
+  systems: readonly Resource[],
+  wanted: Wanted,
+): Resource | undefined {
   if (systems.length === 0) return undefined;
   const system = pickSystem(systems, wanted);
   if (!system) throw ambiguous(systems, wanted);
-  pathsOf(service, wanted).system = system.path;
+  const paths = pathsOf(service, wanted);
+  paths.system = system.path;
+  paths.companions = companionsOf(systems, system).map(({ path }) => path);
   return system;
+}
+
+/** Where the further systems of the machine are, once its system was found. */
+export function companionPaths(service: RedfishService, wanted: Wanted): readonly string[] {
+  return pathsOf(service, wanted).companions ?? [];
 }
 
 export async function systemOf(service: RedfishService, wanted: Wanted, signal: AbortSignal): Promise<Resource> {
@@ -61,7 +87,7 @@ export async function systemsOf(service: RedfishService, signal: AbortSignal): P
 
 /**
  * A service with several systems needs a rule: the one that bmcsystem says, and no other; without it the only one; else the one whose Id, Name, HostName, AssetTag or SerialNumber
- * is the node's name; else the only physical one that can be reset. If that leaves more than one, none is picked: the wrong
+ * is the node's name; else the only physical one that can be reset and is no baseboard of accelerators. If that leaves more than one, none is picked: the wrong
  * machine would be switched off.
  */
 export function pickSystem(systems: readonly Resource[], { node, system }: Wanted): Resource | undefined {
@@ -69,12 +95,37 @@ export function pickSystem(systems: readonly Resource[], { node, system }: Wante
   if (systems.length < 2) return systems[0];
   const named = onlyOne(calledBy(systems, node, ['Id', 'Name', 'HostName', 'AssetTag', 'SerialNumber']));
   if (named) return named;
-  const real = systems.filter(
-    ({ body }) =>
-      (textAt(body, 'SystemType') ?? 'Physical') === 'Physical' &&
-      at(body, 'Actions', '#ComputerSystem.Reset') !== undefined,
-  );
-  return onlyOne(real);
+  return onlyOne(systems.filter(isHost));
+}
+
+const isPhysical = ({ body }: Resource): boolean => (textAt(body, 'SystemType') ?? 'Physical') === 'Physical';
+const canBeReset = ({ body }: Resource): boolean => at(body, 'Actions', '#ComputerSystem.Reset') !== undefined;
+
+const isHost = (system: Resource): boolean => isPhysical(system) && canBeReset(system) && !isBaseboard(system);
+
+/** What NVIDIA's services call the board with the accelerators, which some firmware lets be reset by itself. */
+const isBaseboard = ({ body }: Resource): boolean => /^HGX_Baseboard/i.test(textAt(body, 'Id') ?? '');
+
+/** A part of a machine that is shown as a system: nothing switches it, boots it or calls it by a host name. */
+function isBoard(system: Resource): boolean {
+  if (isBaseboard(system)) return true;
+  const { body } = system;
+  return !canBeReset(system) && at(body, 'Boot') === undefined && textAt(body, 'HostName') === undefined;
+}
+
+/** Whether a system is the only machine of its service: what no other system claims there belongs to it. */
+export function isOnlyMachine(systems: readonly Resource[], system: Resource): boolean {
+  if (systems.length === 1) return true;
+  return onlyOne(systems.filter((one) => isPhysical(one) && !isBoard(one)))?.path === system.path;
+}
+
+/**
+ * The further systems of the same machine: boards with accelerators. They count for what is read; what switches or boots the node
+ * is the host's alone. With several machines nothing says whose they are.
+ */
+export function companionsOf(systems: readonly Resource[], system: Resource): readonly Resource[] {
+  if (!isOnlyMachine(systems, system)) return [];
+  return systems.filter((other) => other.path !== system.path && isPhysical(other) && isBoard(other));
 }
 
 function calledBy(systems: readonly Resource[], value: string, members: readonly string[]): readonly Resource[] {
@@ -94,68 +145,6 @@ function ambiguous(systems: readonly Resource[], { node, system }: Wanted): Faul
     'invalid',
     `its Redfish service has ${systems.length} computer systems (${listed.join(', ')}) and ${reason}`,
   );
-}
-
-/**
- * The chassis its system names, else those that name the system, with all that these contain but what other systems are in. Where
- * nothing says so: all of them if there is one system, of several none. Without a system, the outermost.
- */
-export async function chassisOf(
-  service: RedfishService,
-  wanted: Wanted,
-  signal: AbortSignal,
-): Promise<readonly Resource[]> {
-  const { chassis: before } = pathsOf(service, wanted);
-  if (before) return resourcesAt(service, before, signal);
-  const systems = await systemsOf(service, signal);
-  const system = await findSystem(service, wanted, signal);
-  const named = linksAt(system?.body, 'Links', 'Chassis');
-  const root = await service.root(signal);
-  const all =
-    named.length > 0
-      ? await resourcesAt(service, named, signal)
-      : await memberResources(service, linkAt(root.body, 'Chassis'), signal);
-  const holders = named.length > 0 || !system ? all : holding(all, system);
-  const unknown = systems.length > 1 ? [] : all;
-  const chassis = !system
-    ? outermost(all)
-    : holders.length > 0
-      ? await contained(service, holders, system, signal)
-      : unknown;
-  pathsOf(service, wanted).chassis = chassis.map(({ path }) => path);
-  return chassis;
-}
-
-const holding = (all: readonly Resource[], system: Resource): readonly Resource[] =>
-  all.filter(({ body }) => linksAt(body, 'Links', 'ComputerSystems').includes(system.path));
-
-/** More chassis than any machine has. */
-const mostChassis = 200;
-
-/** They and what is inside them: machines with many accelerators have a chassis for each. */
-async function contained(
-  service: RedfishService,
-  holders: readonly Resource[],
-  system: Resource,
-  signal: AbortSignal,
-): Promise<readonly Resource[]> {
-  const isOthers = ({ body }: Resource): boolean => {
-    const inside = linksAt(body, 'Links', 'ComputerSystems');
-    return inside.length > 0 && !inside.includes(system.path);
-  };
-  const found = new Map(holders.map((chassis) => [chassis.path, chassis]));
-  for (let level = holders; level.length > 0 && found.size < mostChassis; ) {
-    const paths = new Set(level.flatMap(({ body }) => linksAt(body, 'Links', 'Contains')));
-    const fresh = [...paths].filter((path) => !found.has(path)).slice(0, mostChassis - found.size);
-    level = (await resourcesAt(service, fresh, signal)).filter((chassis) => !isOthers(chassis));
-    for (const chassis of level) found.set(chassis.path, chassis);
-  }
-  return [...found.values()];
-}
-
-function outermost(all: readonly Resource[]): readonly Resource[] {
-  const inside = new Set(all.flatMap(({ body }) => linksAt(body, 'Links', 'Contains')));
-  return all.filter(({ path, body }) => !inside.has(path) && linkAt(body, 'Links', 'ContainedBy') === undefined);
 }
 
 /** The manager of a node: the first its system names, else the first that is a BMC, else the first. */

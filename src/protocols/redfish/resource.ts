@@ -1,22 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Fault } from '../../core/errors.ts';
-import { abortFault } from './abort.ts';
 import type { Reply } from './exchange.ts';
-import {
-  at,
-  closeList,
-  comma,
-  type Json,
-  JsonScan,
-  listAt,
-  maximumValues,
-  objectIn,
-  openList,
-  parseJson,
-  parseResource,
-  textAt,
-  tooMuchFault,
-} from './json.ts';
+import { at, type Json, objectIn, parseJson, parseResource, textAt } from './json.ts';
+import { around, eachMember, findPieces } from './pieces.ts';
 import { header } from './session.ts';
 
 export interface Resource {
@@ -40,22 +24,8 @@ function resource(path: string, reply: Reply, body: Resource['body']): Resource 
   return { path, body, etag: header(reply, 'etag') ?? textAt(body, '@odata.etag') };
 }
 
-/** Of a whole collection; each of its members has at most as many values as any resource. */
-const maximumCollectionValues = 400_000;
 /** Up to this size a text is read in one go. */
 const small = 64 * 1024;
-/** Bytes that are gone over before others get their turn: a few milliseconds. */
-const scanned = 256 * 1024;
-/** Bytes and values of the members that are parsed before others get their turn: a few milliseconds. */
-const parsed = { bytes: 64 * 1024, values: 5_000 };
-/** Of one member, and of all that is around the members. */
-const maximumPiece = 1024 * 1024;
-
-/** A run of members, as offsets in the text. */
-interface Piece {
-  readonly from: number;
-  readonly to: number;
-}
 
 /** Like `parseResource`, for collections with many members: these are parsed a few at a time, so that others are not held up. */
 async function parseCollection(
@@ -64,61 +34,11 @@ async function parseCollection(
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, Json>>> {
   if (bytes.length <= small) return parseResource(bytes, from);
-  const pieces = await findMembers(bytes, from, signal);
-  const [start, end] = [pieces[0]?.from ?? bytes.length, pieces.at(-1)?.to ?? bytes.length];
-  const around = Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]);
-  if (around.length > maximumPiece) throw oversized(from);
-  const body = objectIn(parseJson(around.toString('utf8'), from), from);
+  const pieces = await findPieces(bytes, from, { names: ['Members'], depth: 1 }, signal);
+  const body = objectIn(parseJson(around(bytes, from, pieces).toString('utf8'), from), from);
   const members: Json[] = [];
-  for (const piece of pieces) {
-    const list = parseJson(`{"list":[${bytes.toString('utf8', piece.from, piece.to)}]}`, from);
-    for (const member of listAt(list, 'list')) members.push(member);
-    await others(signal);
-  }
+  await eachMember(bytes, from, pieces, (member) => members.push(member), signal);
   return pieces.length === 0 ? body : { ...body, Members: members };
-}
-
-/** Where the members of the outermost object are. */
-async function findMembers(bytes: Buffer, from: string, signal: AbortSignal): Promise<readonly Piece[]> {
-  const pieces: Piece[] = [];
-  let list: { from: number; values: number } | undefined;
-  let outside = 0;
-  const scan = new JsonScan(bytes, maximumCollectionValues, (byte, depth, position, values) => {
-    if (byte === openList && depth === 1 && pieces.length === 0 && isMembers(bytes, position)) {
-      list = { from: position + 1, values };
-    } else if (list === undefined) {
-      outside++;
-    } else if (depth === 2) {
-      const [length, count] = [position - list.from, values - list.values];
-      if (length > maximumPiece || count > maximumValues) throw oversized(from);
-      const isEnd = byte === closeList;
-      const isLarge = length >= parsed.bytes || count >= parsed.values;
-      if (!isEnd && !(byte === comma && isLarge)) return;
-      pieces.push({ from: list.from, to: position });
-      list = isEnd ? undefined : { from: position + 1, values };
-    }
-  });
-  while (!scan.isDone) {
-    const tooMuch = scan.run(scanned);
-    if (tooMuch) throw tooMuchFault(tooMuch, from, maximumCollectionValues);
-    if (outside > maximumValues) throw tooMuchFault('values', from, maximumValues);
-    await others(signal);
-  }
-  return pieces;
-}
-
-/** Whether the list that is opened here is called Members. */
-function isMembers(bytes: Buffer, position: number): boolean {
-  return /"Members"\s*:\s*$/.test(bytes.toString('latin1', Math.max(0, position - 64), position));
-}
-
-function oversized(from: string): Fault {
-  return new Fault('garbled', `${from} has a part of more than ${maximumPiece} bytes or ${maximumValues} values.`);
-}
-
-async function others(signal: AbortSignal): Promise<void> {
-  await nextTurn();
-  if (signal.aborted) throw abortFault(signal);
 }
 
 /** Whether all that a change names is so already. */

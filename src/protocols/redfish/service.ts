@@ -1,11 +1,15 @@
 import { Fault } from '../../core/errors.ts';
 import { pause } from './abort.ts';
 import { collectionIn, isSameIn, isSet, type Resource } from './resource.ts';
-import type { Connection, Endpoint, Request } from './connection.ts';
-import type { Reply } from './exchange.ts';
-import { messagesOf, refusal, scrub } from './faults.ts';
+import type { Connection, Endpoint, Push, Request } from './connection.ts';
+import type { ExchangeLimits, Reply } from './exchange.ts';
+import type { Followed } from './event-stream.ts';
+import { messagesOf, refusal, type Remark, remarksIn, scrub } from './faults.ts';
 import { type Json, listAt, localPath, textAt } from './json.ts';
+import { messageText } from './message.ts';
 import { Repeated } from './repeated.ts';
+import type { Peer } from './trust.ts';
+import { unpacked } from './unpacked.ts';
 import { header, readable } from './session.ts';
 
 export type { Endpoint } from './connection.ts';
@@ -21,12 +25,12 @@ const outdated = new Set([412, 428]);
 export class RedfishService {
   readonly endpoint: Endpoint;
   readonly #key: string;
-  readonly #limits: ErrandLimits;
+  readonly #limits: RequestLimits;
   readonly #connection: () => Connection;
   #errand: Errand | undefined;
   readonly #repeated = new Repeated();
 
-  constructor(endpoint: Endpoint, key: string, limits: ErrandLimits, connection: () => Connection) {
+  constructor(endpoint: Endpoint, key: string, limits: RequestLimits, connection: () => Connection) {
     this.endpoint = endpoint;
     this.#key = key;
     this.#limits = limits;
@@ -36,6 +40,11 @@ export class RedfishService {
   /** Begins a command, whose bytes and time are bounded; it may wait so many milliseconds for hardware besides. */
   begin(waiting: number): void {
     this.#errand = new Errand(this.#limits, waiting);
+  }
+
+  /** What the service has shown of itself; undefined: it is reached without TLS. */
+  get peer(): Peer | undefined {
+    return this.#connection().peer;
   }
 
   async root(signal: AbortSignal): Promise<Resource> {
@@ -57,24 +66,57 @@ export class RedfishService {
     return collectionIn(path, reply, signal);
   }
 
+  /** The bytes of a document that may be as large as a collection; undefined if it is not there. */
+  async document(path: string, signal: AbortSignal): Promise<Buffer | undefined> {
+    const reply = await this.#follow({ method: 'GET', path, large: true }, signal);
+    if (absent.has(reply.status)) return undefined;
+    this.#check('GET', path, undefined, reply);
+    return unpacked(reply.bytes, path, this.#limits.collectionSize);
+  }
+
   /** Changes what was read. If it has changed since, tries once more, unless somebody else has changed the same members. */
   async patch(resource: Resource, change: Json, signal: AbortSignal): Promise<void> {
+    const reply = await this.#patch(resource, change, signal);
+    if (reply) await this.#finish('PATCH', resource.path, change, reply, signal);
+  }
+
+  /** Like `patch`, without waiting for work that may begin much later. Resolves with what the service says of single properties. */
+  async submit(resource: Resource, change: Json, signal: AbortSignal): Promise<readonly Remark[]> {
+    const reply = await this.#patch(resource, change, signal);
+    if (!reply) return [];
+    this.#check('PATCH', resource.path, change, reply);
+    return remarksIn(readable(reply), this.#secrets(change));
+  }
+
+  /** Resolves with the answer to the change, or undefined if all is so already. */
+  async #patch(resource: Resource, change: Json, signal: AbortSignal): Promise<Reply | undefined> {
     const { path } = resource;
     // Members of an expanded collection come without an ETag.
     const known = resource.etag === undefined ? await this.get(path, signal) : resource;
     refuseForeign(resource, known, change);
     const reply = await this.#send({ method: 'PATCH', path, body: change, etag: known.etag }, signal);
-    if (!outdated.has(reply.status)) return this.#finish('PATCH', path, change, reply, signal);
+    if (!outdated.has(reply.status)) return reply;
     const now = await this.get(path, signal);
-    if (isSet(now.body, change)) return;
+    if (isSet(now.body, change)) return undefined;
     refuseForeign(resource, now, change);
     const second = await this.#send({ method: 'PATCH', path, body: change, etag: now.etag ?? '*' }, signal);
-    if (!outdated.has(second.status)) return this.#finish('PATCH', path, change, second, signal);
+    if (!outdated.has(second.status)) return second;
     throw new Fault(
       'invalid',
       `its BMC refused to change ${path} twice, because it had changed since it was read (${second.status}); ` +
         'nothing was changed, try again later.',
     );
+  }
+
+  /** Removes what was read. A service that demands its ETag gets it. */
+  async remove(resource: Resource, signal: AbortSignal): Promise<void> {
+    const { path } = resource;
+    let reply = await this.#send({ method: 'DELETE', path }, signal);
+    if (outdated.has(reply.status)) {
+      const { etag } = await this.get(path, signal);
+      reply = await this.#send({ method: 'DELETE', path, etag: etag ?? '*' }, signal);
+    }
+    await this.#finish('DELETE', path, undefined, reply, signal);
   }
 
   /** Sends once, whatever happens. Resolves when the service has taken the order, which may not be done yet. */
@@ -84,9 +126,35 @@ export class RedfishService {
     return reply;
   }
 
+  /** Hands over something large, once, whatever happens. Resolves when the service has taken it. */
+  async push(push: Push, signal: AbortSignal): Promise<Reply> {
+    this.#errand?.checkTime();
+    const reply = await this.#connection().push(this.#key, push, signal);
+    this.#check('POST', push.path, undefined, reply);
+    return reply;
+  }
+
+  /** What a task monitor answers, whatever that is: it may be a task, an error of the work that it was for, or nothing. */
+  async monitor(path: string, signal: AbortSignal): Promise<{ readonly status: number; readonly body: Json }> {
+    const reply = await this.#follow({ method: 'GET', path }, signal);
+    const { status } = reply;
+    if (status === 401 || status === 403 || status === 429 || status >= 500) this.#check('GET', path, undefined, reply);
+    return { status, body: readable(reply) };
+  }
+
   /** Like `order`, and waits until it is done. */
   async act(path: string, body: Json, signal: AbortSignal): Promise<void> {
     await this.#finish('POST', path, body, await this.order(path, body, signal), signal);
+  }
+
+  /** For what comes next, a new connection is opened. */
+  reconnect(): void {
+    this.#connection().reconnect();
+  }
+
+  /** Events as they come, until the signal; not part of a command. Resolves when they have begun. */
+  follow(path: string, take: (data: Buffer) => void, signal: AbortSignal): Promise<Followed> {
+    return this.#connection().follow(this.#key, path, take, signal);
   }
 
   /** The service has moved: its session goes on, and is closed, at the new address. */
@@ -152,10 +220,25 @@ function refuseForeign(read: Resource, now: Resource, change: Json): void {
 /** The secrets in what we send ourselves. */
 function secretsIn(body: Json): readonly string[] {
   if (typeof body !== 'object' || body === null) return [];
-  return Object.entries(body).flatMap(([name, value]: [string, Json]) =>
-    typeof value === 'string' ? (/password|community/i.test(name) ? [value] : []) : secretsIn(value),
-  );
+  return Object.entries(body).flatMap(([name, value]: [string, Json]) => {
+    if (typeof value !== 'string') return secretsIn(value);
+    if (/password|community/i.test(name)) return [value];
+    if (name === 'CertificateString') return linesOfKey(value);
+    return name === 'ImageURI' ? secretsInAddress(value) : [];
+  });
 }
+
+/** A private key may go along with its certificate; a service may repeat it in pieces. */
+const linesOfKey = (pem: string): readonly string[] =>
+  [...pem.matchAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----([^-]*)-----END/g)].flatMap(([, lines = '']) =>
+    lines.split('\n').filter((line) => line.length >= 16),
+  );
+
+/** What stands behind the question mark of an address may be a signature that opens it. */
+export const secretsInAddress = (address: string): readonly string[] => {
+  const query = URL.parse(address)?.search ?? '';
+  return query.length > 1 ? [query.slice(1)] : [];
+};
 
 export interface ErrandLimits {
   /** How long one command may go on asking a service, in milliseconds; the request under way then is still waited for. */
@@ -163,6 +246,8 @@ export interface ErrandLimits {
   /** Bytes of all answers to one command. */
   readonly commandSize: number;
 }
+
+type RequestLimits = ErrandLimits & Pick<ExchangeLimits, 'collectionSize'>;
 
 /** One command on a service, which may be many requests: a service must not be able to make it endless. */
 class Errand {
@@ -211,7 +296,7 @@ async function finishTask(
       const said = withoutSecrets(
         messagesOf(body) ||
           listAt(body, 'Messages')
-            .flatMap((item) => textAt(item, 'Message') ?? [])
+            .flatMap((item) => messageText(item) ?? [])
             .join(' '),
       );
       throw new Fault('invalid', `its BMC could not carry out ${what} (${state ?? reply.status}). ${said}`.trim());

@@ -6,24 +6,37 @@ export const tags = {
   nothing: 0x05,
   oid: 0x06,
   sequence: 0x30,
-  getBulk: 0xa5,
-  response: 0xa2,
+  counter: 0x41,
+  gauge: 0x42,
+  ticks: 0x43,
+  counter64: 0x46,
+  noObject: 0x80,
+  noInstance: 0x81,
   endOfView: 0x82,
+  get: 0xa0,
+  getNext: 0xa1,
+  response: 0xa2,
+  set: 0xa3,
+  getBulk: 0xa5,
+  report: 0xa8,
 } as const;
 
 /** The name of a value: a path in the tree of all that can be asked. */
 export type Oid = readonly number[];
 
-function encode(tag: number, ...content: readonly Uint8Array[]): Buffer {
+export function encode(tag: number, ...content: readonly Uint8Array[]): Buffer {
   const length = content.reduce((sum, piece) => sum + piece.length, 0);
   const head = length < 0x80 ? [tag, length] : [tag, 0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.from(head), ...content]);
 }
 
+/** In as few bytes as it takes, as some agents insist. */
 export function encodeInteger(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(value);
-  return encode(tags.integer, bytes);
+  let at = 0;
+  while (at < 3 && bytes[at] === (value < 0 ? 0xff : 0) && bytes[at + 1]! >> 7 === (value < 0 ? 1 : 0)) at++;
+  return encode(tags.integer, bytes.subarray(at));
 }
 
 export function encodeOid([first = 0, second = 0, ...rest]: Oid): Buffer {
@@ -80,6 +93,11 @@ export class BerReader {
     return decodeInteger(this.expect(tags.integer));
   }
 
+  /** All that is left, as it is. */
+  rest(): Buffer {
+    return this.#bytes.subarray(this.#at);
+  }
+
   #byte(): number {
     const byte = this.#bytes[this.#at++];
     if (byte === undefined) throw new RangeError('it breaks off');
@@ -117,35 +135,37 @@ export interface Binding {
   readonly content: Buffer;
 }
 
+/** What is asked for: names alone, or values to set. */
+export interface Request {
+  readonly tag: number;
+  /** Of GetBulk: how many rows. */
+  readonly repetitions?: number;
+  readonly bindings: readonly { readonly oid: Oid; readonly value?: Buffer }[];
+}
+
 export interface Response {
+  readonly tag: number;
   readonly id: number;
   /** 0: all is well. */
   readonly error: number;
   readonly bindings: readonly Binding[];
 }
 
-const version2c = 1;
+const nothing = encode(tags.nothing);
 
-/** Asks for so many values as come after the name. */
-export const encodeGetBulk = (community: string, id: number, after: Oid, count: number): Buffer =>
+export const encodeRequest = (id: number, { tag, repetitions = 0, bindings }: Request): Buffer =>
   encode(
-    tags.sequence,
-    encodeInteger(version2c),
-    encode(tags.octets, Buffer.from(community)),
-    encode(
-      tags.getBulk,
-      encodeInteger(id),
-      encodeInteger(0),
-      encodeInteger(count),
-      encode(tags.sequence, encode(tags.sequence, encodeOid(after), encode(tags.nothing))),
-    ),
+    tag,
+    encodeInteger(id),
+    encodeInteger(0),
+    encodeInteger(repetitions),
+    encode(tags.sequence, ...bindings.map(({ oid, value = nothing }) => encode(tags.sequence, encodeOid(oid), value))),
   );
 
-export function decodeResponse(bytes: Buffer): Response {
-  const message = new BerReader(bytes).inside(tags.sequence);
-  message.integer();
-  message.expect(tags.octets);
-  const body = message.inside(tags.response);
+export function decodeResponse(reader: BerReader): Response {
+  const { tag, content } = reader.next();
+  if (tag !== tags.response && tag !== tags.report) throw new RangeError('it is no response');
+  const body = new BerReader(content);
   const id = body.integer();
   const error = body.integer();
   body.integer();
@@ -155,5 +175,18 @@ export function decodeResponse(bytes: Buffer): Response {
     const binding = list.inside(tags.sequence);
     bindings.push({ oid: decodeOid(binding.expect(tags.oid)), ...binding.next() });
   }
-  return { id, error, bindings };
+  return { tag, id, error, bindings };
+}
+
+export const versions = { '1': 0, '2c': 1, '3': 3 } as const;
+
+export const encodeCommunityMessage = (version: number, community: string, pdu: Buffer): Buffer =>
+  encode(tags.sequence, encodeInteger(version), encode(tags.octets, Buffer.from(community)), pdu);
+
+/** Throws a RangeError where the message is of another version. What community it names makes no difference. */
+export function decodeCommunityMessage(bytes: Buffer, version: number): Response {
+  const message = new BerReader(bytes).inside(tags.sequence);
+  if (message.integer() !== version) throw new RangeError('it is of another version');
+  message.expect(tags.octets);
+  return decodeResponse(message);
 }

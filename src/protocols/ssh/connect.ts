@@ -1,6 +1,6 @@
 import { connect as connectTcp } from 'node:net';
 import type { Duplex } from 'node:stream';
-import ssh2, { type AnyAuthMethod, type ParsedKey } from 'ssh2';
+import ssh2, { type AnyAuthMethod, type KeyboardInteractiveAuthMethod, type ParsedKey } from 'ssh2';
 import type { Algorithms } from 'ssh2';
 import type { Fault } from '../../core/errors.ts';
 import type { Slices } from '../../core/slices.ts';
@@ -16,7 +16,10 @@ const keepalive = 30_000;
 const mostBeforeLogin = 256 * 1024;
 
 export interface ConnectOptions {
-  readonly key: ParsedKey;
+  /** For targets without a password. */
+  readonly key?: ParsedKey | undefined;
+  /** The password is also the answer to a question that the peer asks a person. */
+  readonly isPerson?: boolean | undefined;
   readonly hostKeys: HostKeys;
   readonly timeout: number;
   /** A stream to the target through another machine, instead of a TCP connection. */
@@ -53,7 +56,8 @@ export function connect(target: Target, options: ConnectOptions): { opened: Prom
   return { opened, abandon: () => socket.destroy() };
 }
 
-function logIn(target: Target, socket: Duplex, { key, hostKeys, slices }: ConnectOptions): Promise<Connection> {
+function logIn(target: Target, socket: Duplex, options: ConnectOptions): Promise<Connection> {
+  const { hostKeys, slices } = options;
   const client = new ssh2.Client();
   return new Promise((resolve, reject) => {
     let refused: Fault | undefined;
@@ -77,7 +81,7 @@ function logIn(target: Target, socket: Duplex, { key, hostKeys, slices }: Connec
     client.connect({
       sock: socket,
       username: target.user,
-      authHandler: [authentication(target, key)],
+      authHandler: [...authentications(target, options)],
       algorithms: algorithmsFor(hostKeys.known(target.name)),
       hostVerifier: (blob: Buffer, accept: (accepted: boolean) => void) => void verify(blob, accept).catch(fail),
       readyTimeout: 0,
@@ -99,10 +103,17 @@ function countedUntilReady(socket: Duplex, tooMuch: () => void): () => void {
   return () => socket.off('data', count);
 }
 
-function authentication({ user, password }: Target, key: ParsedKey): AnyAuthMethod {
-  if (password !== undefined) return { type: 'password', username: user, password };
-  return { type: 'publickey', username: user, key };
+function authentications({ user, password }: Target, { key, isPerson }: ConnectOptions): AnyAuthMethod[] {
+  if (password === undefined) return key ? [{ type: 'publickey', username: user, key }] : [];
+  const told: AnyAuthMethod = { type: 'password', username: user, password };
+  return isPerson ? [told, { type: 'keyboard-interactive', username: user, prompt: answering(password) }] : [told];
 }
+
+/** A question whose answer is not shown is one for the password; there is no answer to others. */
+const answering =
+  (password: string): KeyboardInteractiveAuthMethod['prompt'] =>
+  (_name, _instructions, _language, prompts, finish) =>
+    finish(prompts.length === 1 && !prompts[0]?.echo ? [password] : []);
 
 /** The cheapest good ones first. ChaCha20-Poly1305 costs ssh2 twice as much as AES-GCM, which OpenSSL does. */
 const offered = {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Client, ClientChannel } from 'ssh2';
+import type { Client, ClientChannel, PseudoTtyOptions } from 'ssh2';
 import { Unreachable } from '../../core/errors.ts';
 import type { Slices } from '../../core/slices.ts';
 import { hostAndPort, killCommand, killTimeout, portOf, type Target } from './target.ts';
@@ -82,6 +82,11 @@ export class Connection {
 
   subsystem(name: string, done: (error: Error | undefined, channel: ClientChannel) => void): void {
     this.#client.subsys(name, done);
+  }
+
+  /** What the account gets that logs in, on a terminal. */
+  shell(terminal: PseudoTtyOptions, done: (error: Error | undefined, channel: ClientChannel) => void): void {
+    this.#client.shell(terminal, done);
   }
 
   /** A stream to a UNIX socket of the peer. */

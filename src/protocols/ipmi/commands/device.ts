@@ -4,7 +4,7 @@ import { atLeast, byteAt } from './bytes.ts';
 
 /** IPMI 2.0 section 20: device global commands. */
 const app = 0x06;
-const commands = { getDeviceId: 0x01, getDeviceGuid: 0x08, getSystemGuid: 0x37 };
+const commands = { getDeviceId: 0x01, coldReset: 0x02, getDeviceGuid: 0x08, getSystemGuid: 0x37 };
 
 export interface DeviceId {
   readonly deviceId: number;
@@ -26,6 +26,12 @@ export function decodeDeviceId(data: Buffer): DeviceId {
 
 export async function getDeviceId(link: IpmiLink, signal: AbortSignal): Promise<DeviceId> {
   return decodeDeviceId(await ask(link, { netfn: app, command: commands.getDeviceId }, 'Get Device ID', signal));
+}
+
+/** Restarts the BMC itself. It may be gone before it answers, and is never asked twice. */
+export async function coldReset(link: IpmiLink, signal: AbortSignal): Promise<void> {
+  const request = { netfn: app, command: commands.coldReset, privilege: 'administrator', repeatable: false } as const;
+  await ask(link, request, 'Cold Reset', signal);
 }
 
 /** SMBIOS byte order: the first three fields have their low byte first on the wire. */

@@ -101,6 +101,8 @@ const parameters = {
   destinationType: [18, 'SNMP destination'],
   destination: [19, 'SNMP destination'],
   vlan: [20, 'VLAN'],
+  suites: [23, 'list of cipher suites'],
+  suiteLevels: [24, 'levels of its cipher suites'],
 } as const;
 
 export type LanParameter = keyof typeof parameters;

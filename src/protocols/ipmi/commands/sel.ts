@@ -6,7 +6,7 @@ import { thresholdEvents } from './sdr-record.ts';
 
 /** IPMI 2.0 section 31: the system event log. */
 const storage = 0x0a;
-const commands = { getInfo: 0x40, reserve: 0x42, getEntry: 0x43, clear: 0x47 };
+const commands = { getInfo: 0x40, reserve: 0x42, getEntry: 0x43, clear: 0x47, getTime: 0x48 };
 const lastEntry = 0xffff;
 const wholeRecord = 0xff;
 const clearing = { start: 0xaa, status: 0x00, done: 0x01 };
@@ -26,6 +26,33 @@ export function decodeSelInfo(data: Buffer): SelInfo {
 
 async function getSelInfo(link: IpmiLink, signal: AbortSignal): Promise<SelInfo> {
   return decodeSelInfo(await ask(link, { netfn: storage, command: commands.getInfo }, 'Get SEL Info', signal));
+}
+
+const recordSize = 16;
+/** Free space that is as much as can be said, or unknown. */
+const unsaid = 0xffff;
+
+/** How full the log is, and whether it has lost entries (table 31-2). */
+export async function getSelFill(
+  link: IpmiLink,
+  signal: AbortSignal,
+): Promise<{ readonly entries: number; readonly room: number | undefined; readonly hasLost: boolean }> {
+  const what = 'Get SEL Info';
+  const data = atLeast(await ask(link, { netfn: storage, command: commands.getInfo }, what, signal), 14, what);
+  const [entries, free] = [data.readUInt16LE(1), data.readUInt16LE(3)];
+  const room = free === unsaid ? undefined : entries + Math.floor(free / recordSize);
+  return { entries, room, hasLost: (byteAt(data, 13) & 0x80) !== 0 };
+}
+
+/** Times below this are counted from the start of the BMC: it does not know what time it is. */
+const firstTime = 0x2000_0000;
+
+/** Seconds since 1970 by the clock of the BMC; undefined if it does not know them. */
+export async function getSelTime(link: IpmiLink, signal: AbortSignal): Promise<number | undefined> {
+  const what = 'Get SEL Time';
+  const data = atLeast(await ask(link, { netfn: storage, command: commands.getTime }, what, signal), 4, what);
+  const seconds = data.readUInt32LE(0);
+  return seconds <= firstTime || seconds === 0xffff_ffff ? undefined : seconds;
 }
 
 /** All entries, oldest first. */

@@ -17,7 +17,7 @@ uncorrectable error,fatal error,grams`
 
 const rates = ['', ' per us', ' per ms', ' per s', ' per minute', ' per hour', ' per day', ''];
 
-export const unitCodes = { watts: 6, joules: 7 };
+export const unitCodes = { amps: 5, watts: 6, joules: 7 };
 
 export function unitText(units: SensorUnits): string {
   if (units.percent) return '%';

@@ -39,6 +39,9 @@ export const domainStates = {
   suspended: 7,
 } as const;
 
+/** Reasons of `domainStates.paused` that something is made of. */
+export const pauseReasons = { save: 3, snapshot: 9 } as const;
+
 export const lifecycles = {
   defined: 0,
   undefined: 1,
@@ -53,7 +56,7 @@ export const lifecycles = {
 
 /** Details of `lifecycles.started` and of `lifecycles.stopped` that something is made of. */
 export const startReasons = { migrated: 1 } as const;
-export const stopReasons = { migrated: 3 } as const;
+export const stopReasons = { crashed: 2, migrated: 3, failed: 5 } as const;
 
 const mostAuthentications = 20;
 
@@ -116,6 +119,16 @@ export async function domainState(
   return { state: reply.int(), reason: reply.int() };
 }
 
+/** Whether it goes on at its next start with memory that was saved. */
+export async function hasSavedMemory(
+  connection: LibvirtConnection,
+  domain: Domain,
+  options: CallOptions,
+): Promise<boolean> {
+  const body = aboutDomain(domain).uint(none);
+  return (await connection.call(procedures.domainHasManagedSaveImage, body, options)).int() === 1;
+}
+
 /** What statistics to ask for, to be added up. */
 export const statistics = { state: 1, cpu: 2, balloon: 4, vcpu: 8, interface: 16, block: 32 } as const;
 
@@ -124,19 +137,18 @@ export interface DomainStatistics {
   readonly values: Parameters;
 }
 
-/** Of the machines that are named, or of all; one call for any number of them. `withBacking`: also of what disks are based on. */
+/** Of the machines that are named, or of all; one call for any number of them. */
 export async function domainStatistics(
   connection: LibvirtConnection,
   kinds: number,
   domains: readonly Domain[],
-  options: CallOptions & { readonly withBacking?: boolean },
+  options: CallOptions,
 ): Promise<DomainStatistics[]> {
-  const backing = 0x40_00_00_00;
   const body = new XdrWriter();
   body
     .list(domains, (domain) => writeDomain(body, domain))
     .uint(kinds)
-    .uint(options.withBacking ? backing : none);
+    .uint(none);
   const reply = await connection.call(procedures.connectGetAllDomainStats, body, options);
   return reply.list(longestList, () => ({ domain: readDomain(reply), values: readParameters(reply) }));
 }
@@ -159,16 +171,17 @@ export async function defineDomain(connection: LibvirtConnection, xml: string, o
   return readDomain(await connection.call(procedures.domainDefineXmlFlags, body, options));
 }
 
-/** With all that libvirt itself keeps of it: a saved state, firmware variables, what it knows of snapshots. */
+/** With all that libvirt itself keeps of it: a saved state, what it knows of snapshots and, unless they are kept, firmware variables. */
 export async function undefineDomain(
   connection: LibvirtConnection,
   domain: Domain,
-  options: CallOptions,
+  options: CallOptions & { readonly keepsVariables?: boolean },
 ): Promise<void> {
   const withSavedState = 1;
   const withSnapshots = 2;
-  const withFirmwareVariables = 4;
-  const flags = withSavedState + withSnapshots + withFirmwareVariables;
+  const [withFirmwareVariables, withoutFirmwareVariables] = [4, 8];
+  const flags =
+    withSavedState + withSnapshots + (options.keepsVariables ? withoutFirmwareVariables : withFirmwareVariables);
   await connection.call(procedures.domainUndefineFlags, aboutDomain(domain).uint(flags), options);
 }
 
@@ -200,10 +213,27 @@ export async function suspendDomain(
   await connection.call(procedures.domainSuspend, aboutDomain(domain), options);
 }
 
-/** In memory, with its processors stopped. */
-export async function startPaused(connection: LibvirtConnection, domain: Domain, options: CallOptions): Promise<void> {
+/** In memory, with its processors stopped, as the XML says; its definition for the next start stays as it is. */
+export async function startPaused(connection: LibvirtConnection, xml: string, options: CallOptions): Promise<void> {
   const paused = 1;
-  await connection.call(procedures.domainCreateWithFlags, aboutDomain(domain).uint(paused), options);
+  await connection.call(procedures.domainCreateXml, new XdrWriter().string(xml).int(paused), options);
+}
+
+/** An element of somebody's own namespace in what a machine is while it is loaded. Without XML it is removed. */
+export async function setMetadata(
+  connection: LibvirtConnection,
+  domain: Domain,
+  { xml, prefix, namespace }: { readonly xml: string | undefined; readonly prefix: string; readonly namespace: string },
+  options: CallOptions,
+): Promise<void> {
+  const [anElement, ofTheLoaded] = [2, 1];
+  const body = aboutDomain(domain).int(anElement);
+  const write = (text: string): unknown => body.string(text);
+  body
+    .optional(xml, write)
+    .optional(xml === undefined ? undefined : prefix, write)
+    .optional(namespace, write);
+  await connection.call(procedures.domainSetMetadata, body.uint(ofTheLoaded), options);
 }
 
 /** Of one that is paused. */

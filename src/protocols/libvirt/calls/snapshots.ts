@@ -14,6 +14,7 @@ const none = 0;
 const readSnapshot = (body: XdrReader): Snapshot => ({ name: body.string(), domain: readDomain(body) });
 const about = ({ name, domain }: Snapshot): XdrWriter => writeDomain(new XdrWriter().string(name), domain);
 
+/** By name: libvirt has no order. */
 export async function listSnapshots(
   connection: LibvirtConnection,
   domain: Domain,
@@ -22,7 +23,7 @@ export async function listSnapshots(
   const wantsThem = 1;
   const body = aboutDomain(domain).int(wantsThem).uint(none);
   const reply = await connection.call(procedures.domainListAllSnapshots, body, options);
-  return reply.list(longestList, () => readSnapshot(reply));
+  return reply.list(longestList, () => readSnapshot(reply)).toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
 /** Undefined where there is none of that name. */

@@ -47,6 +47,15 @@ export function findPool(
   return unlessAbsent(found, errorCodes.noStoragePool);
 }
 
+/** Those that are in use; what is in others libvirt does not know. */
+export async function listPools(connection: LibvirtConnection, options: CallOptions): Promise<readonly Pool[]> {
+  const wantsThem = 1;
+  const active = 2;
+  const body = new XdrWriter().int(wantsThem).uint(active);
+  const reply = await connection.call(procedures.connectListAllStoragePools, body, options);
+  return reply.list(longestList, () => readPool(reply));
+}
+
 /** Active at once, and forgotten when the hypervisor restarts. With `build` the directory it is to be is made first. */
 export async function createPool(
   connection: LibvirtConnection,
@@ -68,14 +77,19 @@ export async function poolXml(connection: LibvirtConnection, pool: Pool, options
   return (await connection.call(procedures.storagePoolGetXml, body, options)).string();
 }
 
-/** Bytes that are free in it. */
-export async function poolRoom(connection: LibvirtConnection, pool: Pool, options: CallOptions): Promise<bigint> {
+/** Bytes that it has, and that are free in it. */
+export async function poolRoom(
+  connection: LibvirtConnection,
+  pool: Pool,
+  options: CallOptions,
+): Promise<{ readonly capacity: bigint; readonly free: bigint }> {
   const reply = await connection.call(procedures.storagePoolGetInfo, writePool(new XdrWriter(), pool), options);
-  /* Its state, its size, and what of that is used. */
+  /* Its state. */
   reply.uint();
+  const capacity = reply.uhyper();
+  /* What of that is used. */
   reply.uhyper();
-  reply.uhyper();
-  return reply.uhyper();
+  return { capacity, free: reply.uhyper() };
 }
 
 export function findVolume(
@@ -123,6 +137,18 @@ export async function volumeSize(
   /* What kind of volume it is. */
   reply.int();
   return { capacity: reply.uhyper(), allocation: reply.uhyper() };
+}
+
+/** Bytes of its file or device as they are, whatever format it has; fewer where it ends. */
+export function readVolumeBytes(
+  connection: LibvirtConnection,
+  volume: Volume,
+  from: bigint,
+  length: number,
+  options: CallOptions,
+): Promise<Buffer> {
+  const body = writeVolume(new XdrWriter(), volume).uhyper(from).uhyper(BigInt(length)).uint(none);
+  return connection.download(procedures.storageVolDownload, body, length, options);
 }
 
 /** Only of one that no machine has open. `shrink`: what is beyond the new end is lost. */

@@ -117,8 +117,8 @@ export class RemoteFiles {
     return fragment * answer.long();
   }
 
-  close(): void {
-    this.session.close();
+  close(timeout?: number): void {
+    this.session.close(timeout);
   }
 
   async #attributes(type: number, path: RemotePath): Promise<Attributes | undefined> {

@@ -47,8 +47,7 @@ export async function putFile(
     await files.rename(temporary, path);
   } catch (error) {
     const said = signal.aborted ? abortFault(signal) : await explained(files, temporary, source.size, error, what);
-    const discarded = discard(session, handle, temporary);
-    if (!signal.aborted) await discarded;
+    await discard(session, handle, temporary);
     throw said;
   }
 }
@@ -109,7 +108,9 @@ function writeAll(
       source.piece(next).then(write, end);
     };
     watchAbort(signal, watch);
-    advance();
+    // It may have been cancelled while the node opened the file.
+    if (signal.aborted) watch.aborted();
+    else advance();
   });
 }
 

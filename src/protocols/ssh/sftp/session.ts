@@ -67,7 +67,7 @@ export class SftpSession {
 
   /** Sends a request; `receive` gets its answer, or nothing if the session has ended. */
   send(type: number, request: RequestWriter, receive: Receiver): void {
-    if (this.#broken || this.#closing) {
+    if (this.#broken) {
       receive(undefined);
       return;
     }
@@ -87,11 +87,14 @@ export class SftpSession {
     });
   }
 
-  /** Ends the session when what was sent is answered: at the end of its input OpenSSH's server drops what it has not done yet. */
-  close(): void {
+  /**
+   * Ends the session when all is answered and no answer led to another request, as it does where work that was cancelled tidies up:
+   * at the end of its input OpenSSH's server drops what it has not done yet. `timeout` is how many milliseconds that may take.
+   */
+  close(timeout = farewell): void {
     if (this.#closing || this.#broken) return;
     this.#closing = true;
-    const timer = setTimeout(() => this.fail(closed()), farewell).unref();
+    const timer = setTimeout(() => this.fail(closed()), timeout).unref();
     this.#stream.once('close', () => clearTimeout(timer));
     this.#endWhenAnswered();
   }
@@ -103,7 +106,12 @@ export class SftpSession {
   }
 
   #endWhenAnswered(): void {
-    if (this.#closing && this.#waiting.size === 0) this.#stream.end();
+    if (!this.#closing || this.#waiting.size > 0) return;
+    setImmediate(() => {
+      if (this.#waiting.size > 0 || this.#broken) return;
+      this.#broken = closed();
+      this.#stream.end();
+    });
   }
 
   #greet(): Promise<void> {
