@@ -1,4 +1,13 @@
 import { Fault } from '../core/errors.ts';
+import type { HardwareNews } from '../core/event-kinds.ts';
+import { noPlugin } from '../core/plugin-tables.ts';
+import type { Accounts } from './accounts.ts';
+import type { Certificates } from './certificates.ts';
+import type { Bios } from './bios.ts';
+import type { Console } from './console.ts';
+import type { Posture } from './posture.ts';
+import type { Firmware } from './firmware.ts';
+import type { VirtualMedia } from './media.ts';
 
 /**
  * What hardware can do, one small interface each. A driver offers those its hardware has. Every call is about one node, ends
@@ -17,12 +26,46 @@ export interface Power {
    * Resolves with the state when the wanted one has been seen. `on` when on and `off` when off send nothing. `reset` and `cycle`
    * when off send nothing and succeed; `boot` is reset when on, on when off. A state-changing command is never sent twice
    * without reading the state in between. An action the hardware has not is a Fault that lists those it has. `from` gets the
-   * state it began with.
+   * state it began with, and is waited for before anything is sent.
    */
-  set(action: PowerAction, signal: AbortSignal, from?: (state: string) => void): Promise<string>;
+  set(action: PowerAction, signal: AbortSignal, from?: PowerSeen): Promise<string>;
   /** The BMC itself; absent where it does not matter to users. */
   readonly controller?: Controller;
+  /** The chassis, slot or sled that it is in; absent where the hardware knows of none. */
+  readonly chassis?: ChassisPower;
 }
+
+export type ChassisAction = 'on' | 'off' | 'reset';
+
+export interface ChassisState {
+  readonly id: string;
+  /** `on`, `off`, or `unknown` if it is not reported. */
+  readonly power: string;
+}
+
+/** A machine in a chassis, and what it may be called by. */
+export interface ChassisMember {
+  readonly id: string;
+  readonly names: readonly string[];
+}
+
+export interface ChassisContents extends ChassisState {
+  /** The machines that lose power with it, besides the node's own. */
+  readonly others: readonly ChassisMember[];
+}
+
+export type ChassisSeen = (contents: ChassisContents) => Promise<void> | void;
+
+export interface ChassisPower {
+  state(signal: AbortSignal): Promise<ChassisState>;
+  /**
+   * Resolves when the wanted state has been seen, or when the order was taken if it is not reported. `before` gets all that it would
+   * switch, and is waited for before anything is sent. An order is sent once.
+   */
+  set(action: ChassisAction, before: ChassisSeen, signal: AbortSignal): Promise<ChassisState>;
+}
+
+export type PowerSeen = (state: string) => Promise<void> | void;
 
 export interface Controller {
   /** `BMC Ready` or `BMC NotReady`; one that does not answer is not ready. */
@@ -41,6 +84,8 @@ export const vitalsKinds = [
   'chassis',
   'energy',
   'altitude',
+  'current',
+  'other',
 ] as const;
 export type VitalsKind = (typeof vitalsKinds)[number];
 
@@ -64,6 +109,8 @@ export const inventoryKinds = [
   'mprom',
   'misc',
   'hw',
+  'mac',
+  'gpu',
 ] as const;
 export type InventoryKind = (typeof inventoryKinds)[number];
 
@@ -72,10 +119,34 @@ export interface Inventory {
 }
 
 export interface EventLog {
-  /** All entries, oldest first, one line each. */
-  read(signal: AbortSignal): Promise<readonly string[]>;
+  /** Its entries, oldest first, one line each: so many of the newest, or all. */
+  read(signal: AbortSignal, newest?: number): Promise<readonly string[]>;
   /** Resolves when the log has been seen empty. */
   clear(signal: AbortSignal): Promise<void>;
+}
+
+export type ReportedEvent = Pick<HardwareNews, 'severity' | 'message'>;
+
+/** What a BMC is to send its events to; `isOwn` tells destinations of muster from those of others, which stay as they are. */
+export interface EventReceiver {
+  readonly destination: string;
+  readonly context: string;
+  isOwn(destination: string): boolean;
+}
+
+export interface HardwareEvents {
+  /**
+   * Follows events as they come, until the signal. Resolves when they have begun, with when they end and what ended them; undefined if
+   * the BMC has no stream of them.
+   */
+  follow(
+    take: (events: readonly ReportedEvent[]) => void,
+    signal: AbortSignal,
+  ): Promise<{ readonly ended: Promise<Error | undefined> } | undefined>;
+  /** Has the BMC send its events there: one subscription, found again if it is there already. `none`: it has no subscriptions. */
+  subscribe(receiver: EventReceiver, signal: AbortSignal): Promise<'made' | 'kept' | 'none'>;
+  /** Ends the subscriptions of muster. */
+  unsubscribe(isOwn: EventReceiver['isOwn'], signal: AbortSignal): Promise<void>;
 }
 
 export type BootOrder = 'net' | 'hd' | 'cd' | 'floppy' | 'def' | 'setup';
@@ -113,7 +184,10 @@ export interface Energy {
 
 export interface ServiceProcessor {
   get(attribute: string, signal: AbortSignal): Promise<Labelled>;
-  /** All settings of one call together. One that moves the address verifies the new one. Resolves with what the user has to do now. */
+  /**
+   * All settings of one call together. One that moves the address verifies the new one. Resolves with what the user has to do now; a
+   * BMC that takes on its new address later shows the one that it has now as `BMC IP`.
+   */
   set(settings: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Labelled | void>;
 }
 
@@ -124,23 +198,36 @@ export interface Subnodes {
   readonly areMachines?: boolean;
 }
 
-export interface MachineRequest {
+/** A master whose disks stay as they are, whatever is asked for. */
+export interface KeptMaster {
+  readonly name: string;
+}
+
+/** The machine of a node that may have been one before. */
+interface MachineIdentity {
+  /** Undefined: muster knows of none. */
+  readonly uuid?: string | undefined;
+  /** The hypervisor that muster last made it on, or moved it to. */
+  readonly lastHost?: string | undefined;
+}
+
+export interface MachineRequest extends MachineIdentity {
   /** Undefined: as the attributes say. */
   readonly cpus?: string | undefined;
   readonly memory?: string | undefined;
   /** Sizes of disks to make. */
   readonly disks: readonly string[];
-  /** Disks that are in the way are replaced. */
+  /** Disks that are in the way are replaced, and hypervisors that do not answer are not waited for. */
   readonly force: boolean;
-  /** Undefined: a new one. */
-  readonly uuid?: string | undefined;
+  readonly masters: readonly KeptMaster[];
   /** Hears of what muster may not have made, before it is removed. */
   readonly removing?: ((what: string) => void) | undefined;
 }
 
-export interface MachineRemoval {
+export interface MachineRemoval extends Pick<MachineIdentity, 'uuid'> {
   readonly purge: boolean;
   readonly force: boolean;
+  readonly masters: readonly KeptMaster[];
   /** Hears of what muster has not made, before it is removed. */
   readonly removing?: ((what: string) => void) | undefined;
 }
@@ -151,7 +238,7 @@ export interface MadeMachine {
   readonly mac?: string | undefined;
 }
 
-export interface MachineChange {
+export interface MachineChange extends Pick<MachineIdentity, 'uuid'> {
   /** Undefined: as it is. */
   readonly cpus?: string | undefined;
   readonly memory?: string | undefined;
@@ -159,25 +246,27 @@ export interface MachineChange {
   readonly add: readonly string[];
   /** Devices of disks to delete. */
   readonly purge: readonly string[];
+  /** Devices of disks that it loses, and that stay. */
+  readonly detach: readonly string[];
   /** Devices with their new sizes, `vdb=20G`. */
   readonly resize: readonly string[];
   /** Disks that are in the way are replaced, and disks that were not made for it deleted. */
   readonly force: boolean;
+  readonly masters: readonly KeptMaster[];
   /** Hears of what muster may not have made, before it is removed. */
   readonly removing?: ((what: string) => void) | undefined;
 }
 
 export interface ChangedMachine {
-  /** Paths of disks that are no longer there. */
-  readonly deleted: readonly string[];
+  /** Paths of disks that it has no longer, deleted or not. */
+  readonly lost: readonly string[];
 }
 
 /** Called while something takes long, with a sentence for whoever watches. */
 export type Progress = (sentence: string) => void;
 
 /** A machine's disks, copied, to make others from. */
-export interface Master {
-  readonly name: string;
+export interface Master extends KeptMaster {
   /** Where its disks are, as vmstorage says it. */
   readonly storage: string;
   readonly storageModel?: string | undefined;
@@ -185,14 +274,23 @@ export interface Master {
   readonly definition?: string | undefined;
 }
 
-export interface CloneRequest {
+export interface MasterRequest {
+  readonly name: string;
+  /** Also of a machine that runs, as its disks are in one moment. */
+  readonly force: boolean;
+  /** Disks that are in the way are replaced. `denied`: this is wanted, but whosever they are, the caller may not. */
+  readonly replace: boolean | 'denied';
+  /** Hears of what muster may not have made, before it is removed. */
+  readonly removing?: ((what: string) => void) | undefined;
+}
+
+export interface CloneRequest extends MachineIdentity {
   readonly master: Master;
   /** The disks are whole, and not based on those of the master. */
   readonly detach: boolean;
-  /** Disks that are in the way are replaced. */
+  /** Disks that are in the way are replaced, and hypervisors that do not answer are not waited for. */
   readonly force: boolean;
-  /** Undefined: a new one. */
-  readonly uuid?: string | undefined;
+  readonly masters: readonly KeptMaster[];
   /** Hears of what muster may not have made, before it is removed. */
   readonly removing?: ((what: string) => void) | undefined;
 }
@@ -209,9 +307,9 @@ export interface VirtualMachine {
    * have the same. A failure leaves it where it was.
    */
   migrate(to: unknown, tell: Progress, signal: AbortSignal): Promise<Migrated>;
-  /** Copies the disks, whole. Of one that runs only with `force`: as they are in one moment. A failure leaves nothing behind. */
+  /** Copies the disks, whole. A failure leaves nothing behind. */
   makeMaster(
-    request: { readonly name: string; readonly force: boolean },
+    request: MasterRequest,
     tell: Progress,
     signal: AbortSignal,
   ): Promise<Master & { readonly message: string }>;
@@ -227,6 +325,44 @@ export interface VirtualMachine {
   create(request: MachineRequest, signal: AbortSignal): Promise<MadeMachine>;
   /** One that runs, or that was made by somebody else, only with `force`; its disks only with `purge`. */
   remove(request: MachineRemoval, signal: AbortSignal): Promise<void>;
+}
+
+/** What of a PDU feeds something. */
+export interface Outlet {
+  /** As definitions name it: its number, with that of the unit where several are linked. */
+  readonly id: string;
+  readonly name?: string | undefined;
+  /** `on`, `off` or a word of the hardware's own. */
+  readonly state: string;
+  readonly watts?: number | undefined;
+  readonly amps?: number | undefined;
+  readonly wattHours?: number | undefined;
+}
+
+export interface Outlets {
+  /** All as they are now; with `readings` also their names and what they draw, which takes longer. */
+  list(readings: boolean, signal: AbortSignal): Promise<readonly Outlet[]>;
+  /**
+   * Resolves when they have been seen in that state. One that is not there, or cannot be switched, is a Fault before anything is sent. An
+   * order is never sent twice without reading the state in between.
+   */
+  set(outlets: readonly string[] | 'all', to: 'on' | 'off', signal: AbortSignal): Promise<readonly Outlet[]>;
+  /** Milliseconds that a reset leaves them off. */
+  readonly resetPause: number;
+}
+
+/** Those that are meant; one that is not there is a Fault. */
+export function outletsNamed<T extends Pick<Outlet, 'id'>>(
+  all: readonly T[],
+  ids: readonly string[] | 'all',
+): readonly T[] {
+  if (ids === 'all') return all;
+  return ids.map((id) => {
+    const found = all.find((outlet) => outlet.id === id);
+    if (found) return found;
+    const known = all.length === 0 ? 'it has none' : `it has ${all[0]!.id} to ${all.at(-1)!.id}`;
+    throw new Fault('invalid', `it has no outlet ${id}; ${known}.`);
+  });
 }
 
 export interface SnapshotInfo {
@@ -257,12 +393,21 @@ export interface Capabilities {
   readonly vitals?: Vitals;
   readonly inventory?: Inventory;
   readonly eventLog?: EventLog;
+  readonly hardwareEvents?: HardwareEvents;
   readonly nextBoot?: NextBoot;
   readonly bootSequence?: BootSequence;
   readonly beacon?: Beacon;
   readonly energy?: Energy;
   readonly serviceProcessor?: ServiceProcessor;
   readonly subnodes?: Subnodes;
+  readonly console?: Console;
+  readonly accounts?: Accounts;
+  readonly certificates?: Certificates;
+  readonly bios?: Bios;
+  readonly outlets?: Outlets;
+  readonly posture?: Posture;
+  readonly firmware?: Firmware;
+  readonly media?: VirtualMedia;
 }
 
 /** Those that a driver says it offers. */
@@ -273,20 +418,29 @@ const features: Readonly<Record<keyof Capabilities, string>> = {
   vitals: 'sensors',
   inventory: 'inventory',
   eventLog: 'event log',
+  hardwareEvents: 'events',
   nextBoot: 'choice of what boots next',
-  bootSequence: 'boot order; nextboot chooses what boots next',
+  bootSequence: 'boot order; PUT /nodes/NODE/nextboot {"order":"net"} chooses what boots next',
   beacon: 'identification light',
   energy: 'energy control',
   serviceProcessor: 'settings of the BMC',
   subnodes: 'nodes behind a node',
   virtualMachine: 'virtual machine',
   snapshots: 'snapshots',
+  console: 'serial console',
+  accounts: 'accounts of the BMC',
+  certificates: 'certificates of the BMC that muster could replace',
+  bios: 'settings of the BIOS; only Redfish has them',
+  outlets: 'outlets of a PDU',
+  posture: 'BMC whose protection could be looked at',
+  firmware: 'update of firmware; use its web page or the program of its vendor',
+  media: 'virtual media; only Redfish has them',
 };
 
 /** No driver does the command for a node. */
 export const impossible = (command: string, why: string): Fault =>
   new Fault('invalid', `${command} is not possible: ${why}.`, {
-    reference: ['Unable to identify plugin for this command, check relevant tables: nodehm.mgt'],
+    reference: [noPlugin(command)],
   });
 
 /** A kind of hardware has not what a command needs. */

@@ -3,6 +3,7 @@ import { Fault } from '../core/errors.ts';
 import { type Capabilities, lacking } from './capabilities.ts';
 import type { Driver, DriverTarget } from './driver.ts';
 import type { DeviceLoad, Governor } from './governor.ts';
+import { RackPaces } from './rack-pace.ts';
 
 interface Reading extends Abortable {
   begin(): Promise<void>;
@@ -104,6 +105,8 @@ export interface DeviceUser {
   readonly signal: AbortSignal;
   /** Called when its turn has come. */
   begun(): void;
+  /** Waited for then, if it is there. */
+  readonly goAhead?: (() => Promise<void>) | undefined;
 }
 
 /** The devices that this process works on, in the order that the governor allows. */
@@ -112,6 +115,8 @@ export class Devices {
   readonly #governor: Governor;
   readonly #readings: JoinedReadings;
   readonly #connected = new WeakMap<DeviceTarget, Capabilities>();
+  /** Who may be powered on now. */
+  readonly paces = new RackPaces();
 
   constructor(drivers: ReadonlyMap<string, Driver>, governor: Governor) {
     this.#drivers = drivers;
@@ -153,8 +158,24 @@ export class Devices {
     by: DeviceUser,
     work: (capability: NonNullable<Capabilities[K]>) => Promise<T>,
   ): Promise<T> {
-    if (!target.joinsReadings) return this.use(target, needs, by, work);
+    return target.joinsReadings ? this.useTogether(target, needs, by, work) : this.use(target, needs, by, work);
+  }
+
+  /** Where the driver does together what several want of one device: it counts as one command, and what waits for its turn begins together. */
+  useTogether<K extends keyof Capabilities, T>(
+    target: DeviceTarget,
+    needs: K,
+    by: DeviceUser,
+    work: (capability: NonNullable<Capabilities[K]>) => Promise<T>,
+  ): Promise<T> {
     return this.#readings.run(target, by.user, by.signal, this.#work(target, needs, by, work));
+  }
+
+  /** For what is held open: that is no command, so it waits for no turn and takes no slot. */
+  held<K extends keyof Capabilities>(target: DeviceTarget, needs: K, command: string): NonNullable<Capabilities[K]> {
+    const capability = this.#connect(target)[needs];
+    if (!capability) throw lacking(command, target.driver, needs);
+    return capability;
   }
 
   async close(): Promise<void> {
@@ -167,11 +188,10 @@ export class Devices {
     by: DeviceUser,
     work: (capability: NonNullable<Capabilities[K]>) => Promise<T>,
   ): () => Promise<T> {
-    const capability = this.#connect(target)[needs];
-    if (!capability) throw lacking(by.command, target.driver, needs);
+    const capability = this.held(target, needs, by.command);
     return () => {
       by.begun();
-      return work(capability);
+      return by.goAhead ? by.goAhead().then(() => work(capability)) : work(capability);
     };
   }
 

@@ -5,6 +5,7 @@ import type { FaultData } from '../core/errors.ts';
 import type { HypervisorListener } from '../core/hypervisor-listener.ts';
 import type { ValuesOf } from '../core/settings.ts';
 import type { Trust } from '../protocols/redfish/client.ts';
+import type { HostKeys } from '../protocols/ssh/host-keys.ts';
 import type { Target as SshTarget } from '../protocols/ssh/target.ts';
 import type { Capabilities } from './capabilities.ts';
 
@@ -23,10 +24,14 @@ export interface DriverTarget<Access = unknown> {
   readonly device: string;
   /** Where the device is, as people are shown it: an address, with its port if it is not the usual one, or a host. */
   readonly address: string;
+  /** The name of the account there, where there is one. */
+  readonly account?: string;
   /** Commands that may work on the device at once. A console that is held open is none. */
   readonly width: number;
   /** Readings that wait for the device count as one command: its driver asks once for all of them. */
   readonly joinsReadings?: boolean;
+  /** Only the server itself works on it: what it does there depends on what other commands of the server are doing. */
+  readonly staysHere?: boolean;
   readonly access: Access;
 }
 
@@ -58,10 +63,17 @@ export interface Driver<Access = unknown> {
 export interface DriverOptions {
   /** Certificates of BMCs, by node. */
   readonly trust: Trust;
+  /** SSH host keys of BMCs, by node; by default those that are shown first, until the process ends. */
+  readonly hostKeys?: HostKeys;
   /** Where BMCs are; without it anywhere. */
   readonly guard?: AddressGuard;
   /** How long a power command may take to reach its state, in milliseconds. */
   readonly powerTimeout: number;
+  /** How long an update of firmware may take until the BMC is back, and until it shows another version then, in milliseconds. */
+  readonly updateTimeout?: number;
+  readonly settleTime?: number;
+  /** How long a BMC may take to show a new certificate, in milliseconds. */
+  readonly certificateTimeout?: number;
   /** Machines that a driver goes through, such as hypervisors; without it there is only this machine. */
   readonly hosts?: RemoteHosts;
 }

@@ -1,5 +1,6 @@
+import { performance } from 'node:perf_hooks';
 import { type Abortable, unwatchAbort, watchAbort } from '../core/waiting.ts';
-import { Fault, Unreachable } from '../core/errors.ts';
+import { Fault, NothingListens, Unreachable } from '../core/errors.ts';
 import { UserQueues } from './user-queues.ts';
 
 export interface GovernorLimits {
@@ -186,7 +187,7 @@ export class Governor {
       this.#noteLength(this.#now() - slot.since);
       return result;
     } catch (error) {
-      if (error instanceof Unreachable) this.#silence(device, error);
+      if (error instanceof Unreachable && !(error instanceof NothingListens)) this.#silence(device, error);
       else {
         device.silent = undefined;
         if (isGarbled(error)) failAll(device, error);

@@ -9,6 +9,7 @@ import { attributeNamed, hasWord, isSecret, type Mapping, nodeType } from '../ob
 import { type Capabilities, impossible, lacking } from './capabilities.ts';
 import type { Driver, DriverNode, DriverTarget } from './driver.ts';
 import type { DeviceTarget } from './devices.ts';
+import type { RackPace } from './rack-pace.ts';
 
 /** Nodes as hardware: picks each node's driver and has it make the node's target. */
 export class Hardware {
@@ -17,9 +18,33 @@ export class Hardware {
   /** Targets of nodes, by what picks the driver: they hold as long as the snapshot. Opening secrets takes most of the time. */
   readonly #cache = new WeakMap<EffectiveReader, Record<Purpose, TargetCache>>();
 
-  constructor(drivers: ReadonlyMap<string, Driver>, box: SecretBox) {
+  readonly #pace: Omit<RackPace, 'rack'> | undefined;
+
+  /** `pace`: how fast machines of one rack are powered on; absent: as fast as may be. */
+  constructor(drivers: ReadonlyMap<string, Driver>, box: SecretBox, pace?: Omit<RackPace, 'rack'>) {
     this.#drivers = drivers;
     this.#box = box;
+    this.#pace = pace;
+  }
+
+  /** How fast the machines of a node's rack may be powered on. Undefined: nothing holds it up. */
+  pacing(snapshot: Snapshot): (node: string) => RackPace | undefined {
+    const pace = this.#pace;
+    if (!pace) return () => undefined;
+    const reader = effectiveReader(snapshot);
+    return (node) => {
+      const rack = nodeAttribute(reader, node, 'rack');
+      return rack ? { rack, ...pace } : undefined;
+    };
+  }
+
+  /** Whether the hardware of a node offers it. */
+  offering(snapshot: Snapshot, capability: keyof Capabilities): (node: string) => boolean {
+    const reader = effectiveReader(snapshot);
+    return (node) => {
+      const picked = usualPickers.map((attribute) => nodeAttribute(reader, node, attribute)).find(Boolean);
+      return picked !== undefined && this.#drivers.get(picked)?.offers.includes(capability) === true;
+    };
   }
 
   /**
@@ -34,9 +59,14 @@ export class Hardware {
   ): (node: string) => DeviceTarget | Promise<DeviceTarget> {
     const reader = effectiveReader(snapshot);
     let caches = this.#cache.get(reader);
-    if (!caches) this.#cache.set(reader, (caches = { power: new Map(), subnodes: new Map(), other: new Map() }));
-    const cache = caches[needs === 'power' || needs === 'subnodes' ? needs : 'other'];
-    const pickers = needs === 'power' ? powerPickers : usualPickers;
+    if (!caches)
+      this.#cache.set(
+        reader,
+        (caches = { power: new Map(), subnodes: new Map(), console: new Map(), other: new Map() }),
+      );
+    const purpose = purposeOf(needs);
+    const cache = caches[purpose];
+    const pickers = pickersOf[purpose] ?? usualPickers;
     return (node) => {
       const known = instead ? undefined : cache.get(node);
       const driver = known?.driver ?? this.#driverOf(reader, node, command, pickers);
@@ -78,7 +108,10 @@ export class Hardware {
 }
 
 /** What makes a difference to the target. */
-type Purpose = 'power' | 'subnodes' | 'other';
+type Purpose = 'power' | 'subnodes' | 'console' | 'other';
+
+const purposeOf = (needs: keyof Capabilities): Purpose =>
+  needs === 'power' || needs === 'subnodes' || needs === 'console' ? needs : 'other';
 
 /** A target that depends on more than the definitions is made each time. */
 type TargetCache = Map<
@@ -86,8 +119,11 @@ type TargetCache = Map<
   { readonly driver: Driver; readonly target: DeviceTarget | (() => Promise<DeviceTarget>) }
 >;
 
-/** `nodehm.power` picks the driver for power before `mgt` does. */
-const powerPickers = ['power', 'mgt'];
+/** `nodehm.power` picks the driver for power before `mgt` does, and `nodehm.cons` that of the console. */
+const pickersOf: Readonly<Partial<Record<Purpose, readonly string[]>>> = {
+  power: ['power', 'mgt'],
+  console: ['cons', 'mgt'],
+};
 const usualPickers = ['mgt'];
 
 /** What a driver reads of a node, secrets opened. */

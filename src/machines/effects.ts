@@ -10,7 +10,7 @@ import { nodeAttribute } from '../objects/node-attributes.ts';
 import { nodeType } from '../objects/types.ts';
 import type { EffectHandlers } from '../nodes/index.ts';
 import { keepMaster } from './masters.ts';
-import { endMove, noteMove } from './places.ts';
+import { endMove, lastHostOf, noteHost, noteMove } from './places.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { readonly kind: Kind }>;
 
@@ -18,6 +18,7 @@ type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { readonly kind: Ki
 export const machineEffects = ({ store, audit }: { readonly store: Store; readonly audit: boolean }) =>
   ({
     machine: (node, effect, origin) => keepIdentity(store, origin, node, effect),
+    'machine-removed': (node, { host }, origin) => forgetHost(store, origin, node, host),
     'machine-changed': (node, effect, origin) => keepChange(store, origin, node, effect),
     migrating: (node, { to }, origin) => keepMove(store, origin, node, to),
     migrated: (node, { to }, origin) => keepHost(store, origin, node, to),
@@ -43,6 +44,16 @@ async function keepIdentity(store: Store, origin: Origin, node: string, made: Ef
       ...(made.master === undefined ? {} : { vmmaster: made.master }),
     };
     assign(draft, { type: nodeType, name: node, attributes, mode: 'set', fresh: false });
+    noteHost(draft, node, made.host);
+    return draft.changes();
+  });
+}
+
+/** One that is on another hypervisor is still there. */
+async function forgetHost(store: Store, origin: Origin, node: string, host: string): Promise<void> {
+  await store.change(origin, (head) => {
+    const draft = new Draft(head);
+    if (effectiveReader(head).nodeRow(node) && lastHostOf(head, node) === host) noteHost(draft, node, undefined);
     return draft.changes();
   });
 }
@@ -52,7 +63,7 @@ async function keepChange(
   store: Store,
   origin: Origin,
   node: string,
-  { cpus, memory, deleted }: EffectOf<'machine-changed'>,
+  { cpus, memory, lost }: EffectOf<'machine-changed'>,
 ): Promise<void> {
   await store.change(origin, (head) => {
     const draft = new Draft(head);
@@ -60,7 +71,7 @@ async function keepChange(
     if (!reader.nodeRow(node)) return draft.changes();
     const stored = (name: string): string | undefined => nodeAttribute(reader, node, name) || undefined;
     const storage = stored('vmstorage');
-    const wanted = { vmcpus: cpus, vmmemory: memory, vmstorage: storage && withoutDisks(storage, deleted) };
+    const wanted = { vmcpus: cpus, vmmemory: memory, vmstorage: storage && withoutDisks(storage, lost) };
     const attributes = Object.fromEntries(
       Object.entries(wanted).filter(
         (entry): entry is [string, string] =>
@@ -73,10 +84,10 @@ async function keepChange(
 }
 
 /** `vmstorage` may name a disk by its path, with its model behind it. */
-const withoutDisks = (vmstorage: string, deleted: readonly string[]): string =>
+const withoutDisks = (vmstorage: string, lost: readonly string[]): string =>
   vmstorage
     .split('|')
-    .filter((place) => !deleted.includes(place.split('=', 1)[0]!.trim()))
+    .filter((place) => !lost.includes(place.split('=', 1)[0]!.trim()))
     .join('|');
 
 /** Its virtual machine is on its way to another hypervisor. */
@@ -96,6 +107,7 @@ async function keepHost(store: Store, origin: Origin, node: string, vmhost: stri
       if (effectiveReader(head).nodeRow(node)) {
         assign(draft, { type: nodeType, name: node, attributes: { vmhost }, mode: 'set', fresh: false });
         endMove(draft, node);
+        noteHost(draft, node, vmhost);
       }
       return draft.changes();
     });

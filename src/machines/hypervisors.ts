@@ -3,11 +3,12 @@ import type { Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled } from '../database/tables.ts';
 import { namesInRange } from '../objects/cluster.ts';
-import { effectiveReader, listItems } from '../objects/effective.ts';
+import { listItems } from '../core/list-items.ts';
+import { effectiveReader } from '../objects/effective.ts';
 import { ownersNamed } from '../objects/groups.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
 import { isPattern } from '../objects/substitution/index.ts';
-import { targetsOfMoves } from './places.ts';
+import { lastHosts, targetsOfMoves } from './places.ts';
 
 const columns = { vmhost: 'host', migrationdest: 'migrationdest' } as const;
 
@@ -26,8 +27,8 @@ export function hypervisorsNamed(snapshot: Snapshot, text: string): readonly str
 }
 
 /**
- * The hypervisors that the definitions name for nodes with that mgt: by the attributes vmhost and migrationdest of machines, by a hosttype of their own, and by
- * moves that muster has begun.
+ * The hypervisors that the definitions name for nodes with that mgt: by the attributes vmhost and migrationdest of machines, by a hosttype of their own, by
+ * moves that muster has begun, and by machines that muster has made there, though their vmhost may be another by now.
  */
 export function* hypervisorsIn(snapshot: Snapshot, mgt: string): Interruptible<ReadonlySet<string>> {
   const reader = effectiveReader(snapshot);
@@ -47,7 +48,7 @@ export function* hypervisorsIn(snapshot: Snapshot, mgt: string): Interruptible<R
     }
   }
   const isMachine = (node: string): boolean => nodeAttribute(reader, node, 'mgt') === mgt;
-  const hosts = new Set(targetsOfMoves(snapshot, isMachine));
+  const hosts = new Set([...targetsOfMoves(snapshot, isMachine), ...lastHosts(snapshot, isMachine)]);
   for (const text of seen) {
     for (const host of text === '' ? [] : hypervisorsNamed(snapshot, text)) hosts.add(host);
     yield;

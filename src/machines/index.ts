@@ -3,7 +3,8 @@ import type { Drivers } from '../drivers/index.ts';
 import { MachineWatch } from './watch.ts';
 
 export { machineEffects } from './effects.ts';
-export { isOwnMaster, masterNamed, type MasterRecord } from './masters.ts';
+export { isOwnMaster, masterNamed, type MasterRecord, mastersIn, refuseNameOfMaster } from './masters.ts';
+export { lastHostOf, refuseWithMachine } from './places.ts';
 export type { MachineWatch };
 
 type WatchServices = Pick<ConstructorParameters<typeof MachineWatch>[0], 'status' | 'events'>;

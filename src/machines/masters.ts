@@ -32,6 +32,19 @@ export function masterNamed(snapshot: Snapshot, name: string, drivers: readonly 
   return { name, driver, storage, storageModel, definition: driver && definitionOf(driver) };
 }
 
+/** All masters: no command touches their disks. */
+export const mastersIn = (snapshot: Snapshot): readonly Pick<MasterRecord, 'name'>[] =>
+  [...snapshot.rows('vmmaster').keys()].map((name) => ({ name }));
+
+/** The disks of a machine of that name would be called like those of the master. */
+export function refuseNameOfMaster(snapshot: Snapshot, node: string): void {
+  if (snapshot.get('vmmaster', node))
+    throw new Fault(
+      'invalid',
+      `there is a master ${node}, and its disks have the names that the disks of this node would get. Give the node another name.`,
+    );
+}
+
 /** Whether the account has made the master. */
 export const isOwnMaster = (snapshot: Snapshot, name: string, user: string): boolean =>
   snapshot.get('vmmaster', name)?.['originator'] === user;

@@ -1,3 +1,4 @@
+import { Fault } from '../core/errors.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 
@@ -20,6 +21,31 @@ export function moveUnderWay(snapshot: Snapshot, node: string): string | undefin
   const { target, begun = '' } = snapshot.get(table, node) ?? {};
   return Date.parse(begun) + believedFor > Date.now() ? target : undefined;
 }
+
+/** Notes the hypervisor that has the node's machine; undefined: none has. It is known though vmhost changes. */
+export function noteHost(draft: Draft, node: string, host: string | undefined): void {
+  if (draft.base.get(table, node)?.['host'] !== host) draft.merge(table, node, { node, host });
+}
+
+/** The hypervisor that muster last made the node's machine on, or moved it to; undefined: it has no machine that muster knows of. */
+export const lastHostOf = (snapshot: Snapshot, node: string): string | undefined => snapshot.get(table, node)?.['host'];
+
+/** The machine and its disks keep the name of the node: another node that gets the name would get them too. */
+export function refuseWithMachine(snapshot: Snapshot, node: string): void {
+  const host = lastHostOf(snapshot, node);
+  if (host === undefined) return;
+  throw new Fault('invalid', [
+    `${node} has a virtual machine on ${host}, which would keep the old name, as would its disks.`,
+    `Before you rename the node, remove the machine with DELETE /nodes/${node}/vm, which keeps the disks; afterwards name the disks in vmstorage and make the machine again.`,
+    `If the machine is gone already, delete what muster knows of it with DELETE /tables/vmmove/rows/node=${node}.`,
+  ]);
+}
+
+/** The hypervisors that have these machines, whatever vmhost says by now. */
+export const lastHosts = (snapshot: Snapshot, isMachine: (node: string) => boolean): readonly string[] =>
+  [...snapshot.rows(table).entries()].flatMap(([node, { host }]) =>
+    host !== undefined && isMachine(node) ? host : [],
+  );
 
 /** The hypervisors that these machines are being moved to. */
 export const targetsOfMoves = (snapshot: Snapshot, isMachine: (node: string) => boolean): readonly string[] =>

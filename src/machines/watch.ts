@@ -16,7 +16,10 @@ import { DoubtfulClaims } from './doubtful-claims.ts';
 import { hypervisorsIn, hypervisorsNamed } from './hypervisors.ts';
 import {
   endMove,
+  lastHostOf,
+  lastHosts,
   moveUnderWay,
+  noteHost,
   type SeenHypervisor,
   type SeenMachine,
   type Whereabouts,
@@ -43,7 +46,7 @@ const settleDelay = 1_000;
 const mostStrangers = 10_000;
 const longestName = 255;
 
-const statusOf = { on: 'powering-on', off: 'powering-off' } as const;
+const statusOf = { on: 'powering-on', off: 'powering-off', crashed: 'powering-off' } as const;
 /** What a machine that is off may be said to be. Whatever else is said of it was true before. */
 const restingStatuses: readonly string[] = ['', 'defined', 'unreachable', 'noping', 'failed', statusOf.off];
 
@@ -78,7 +81,8 @@ export class MachineWatch {
   resume(): void {
     const { store } = this.#services;
     this.#unsubscribe = store.subscribe((current) => this.#lookSoon(current));
-    this.#lookSoon(store.current);
+    // At once: commands ask those that are followed who uses a disk.
+    this.#look().catch((error: unknown) => this.#failed(error));
   }
 
   close(): void {
@@ -127,13 +131,33 @@ export class MachineWatch {
         if (!this.#isAt(this.#reader, name, followed.place, host)) return;
         this.#services.status.note(name, statusOf[to]);
         this.#services.events.power(name, to);
+        if (to === 'crashed') this.#crashed(name, host);
       },
       changed: (name, machine) => {
         this.#keep(followed, name, machine);
         this.#settleSoon([name]);
       },
+      hasMachines: () => lastHosts(this.#services.store.current, () => true).includes(host),
+      owns: (name) =>
+        this.#isAt(this.#reader, name, followed.place, host) ||
+        moveUnderWay(this.#services.store.current, name) === host,
+      tookBack: (name, words) => this.#tookBack(name, host, words),
       lost: (reason) => this.#lost(host, followed, reason),
     });
+  }
+
+  #crashed(node: string, host: string): void {
+    const { events, log } = this.#services;
+    const sentence = `the virtual machine ${node} crashed on ${host}. Look for the cause in /var/log/libvirt/qemu/${node}.log there, then switch it on again.`;
+    events.notice([node], sentence);
+    log.warn({ hypervisor: host, node }, sentence);
+  }
+
+  #tookBack(node: string, host: string, words: string): void {
+    const { events, log } = this.#services;
+    const sentence = `the virtual machine ${node} on ${host} ${words}`;
+    events.notice([node], sentence);
+    log.warn({ hypervisor: host, node }, sentence);
   }
 
   get #reader(): EffectiveReader {
@@ -156,6 +180,25 @@ export class MachineWatch {
       const said = reader.nodeRow(name)?.['status'] ?? '';
       if (isOn && said === statusOf.off) status.note(name, statusOf.on);
       if (!isOn && !restingStatuses.includes(said)) status.note(name, statusOf.off);
+    });
+    await this.#noteHosts(place, host, machines);
+  }
+
+  /** Of machines that were made before muster noted that, or by others: their vmhost may change while they stay there. */
+  async #noteHosts(place: string, host: string, machines: readonly ListedMachine[]): Promise<void> {
+    const { store } = this.#services;
+    const isNew = (reader: EffectiveReader, { name, uuid }: ListedMachine): boolean =>
+      this.#isAt(reader, name, place, host) &&
+      lastHostOf(reader.snapshot, name) === undefined &&
+      reader.row(tableNamed('vpd'), name)?.['uuid']?.toLowerCase() === uuid;
+    const current = this.#reader;
+    const found = (await mapInSlices(machines, (machine) => (isNew(current, machine) ? [machine] : []))).flat();
+    if (found.length === 0) return;
+    await store.change(ownOrigin('machine-seen'), (head) => {
+      const draft = new Draft(head);
+      const newest = effectiveReader(head);
+      for (const machine of found) if (isNew(newest, machine)) noteHost(draft, machine.name, host);
+      return draft.changes();
     });
   }
 
@@ -227,6 +270,7 @@ export class MachineWatch {
         moves.push(`${name} is on ${vmhost} now`);
         assign(draft, { type: nodeType, name, attributes: { vmhost }, mode: 'set', fresh: false });
         endMove(draft, name);
+        noteHost(draft, name, vmhost);
       }
       return draft.changes();
     });

@@ -20,6 +20,10 @@ export interface BmcAccess {
   readonly transport?: string | undefined;
   /** The fingerprint that its certificate must have, if one is known: for a process that has no database. */
   readonly certificate?: string | undefined;
+  /** The one that muster has given it, which it may show from now on. */
+  readonly nextCertificate?: string | undefined;
+  /** The same for the key of its SSH server. */
+  readonly hostKey?: string | undefined;
 }
 
 /** The attributes that say how to reach a BMC. */
@@ -33,7 +37,10 @@ export interface BmcKind {
   /** What is wrong with the access, one sentence each; secrets are not repeated. */
   problems(access: BmcAccess): readonly string[];
   /** `username`: of the account that is used. */
-  extras(node: DriverNode, username: string): Pick<BmcAccess, 'key' | 'certificate' | 'system' | 'transport'>;
+  extras(
+    node: DriverNode,
+    username: string,
+  ): Pick<BmcAccess, 'key' | 'certificate' | 'nextCertificate' | 'hostKey' | 'system' | 'transport'>;
 }
 
 /** From the node's own attributes, else the account of the kind in table passwd. A BMC does one thing at a time. */
@@ -60,6 +67,7 @@ export function bmcTarget(node: DriverNode, kind: BmcKind): DriverTarget<BmcAcce
     // By the driver too: what does not answer to one protocol may answer to another.
     device: `${kind.name} ${admitted}:${port ?? ''}`,
     address: port === undefined ? admitted : formatListen({ host: admitted, port }),
+    account: username,
     width: 1,
     access: admitted === address ? access : { ...access, address: admitted },
   });

@@ -5,6 +5,7 @@ import { unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { getGuid } from '../../protocols/ipmi/commands/device.ts';
 import { decodeMac, getLanParameter, lanChannel } from '../../protocols/ipmi/commands/lan.ts';
 import type { SdrRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
+import type { SerialConsole, SerialOptions } from '../../protocols/ipmi/client.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
 import type { BmcAccess } from '../bmc/target.ts';
 
@@ -24,6 +25,7 @@ export interface Bmc {
   readonly guard: AddressGuard;
   readonly link: IpmiLink;
   readonly times: IpmiTimes;
+  openSerial(options: SerialOptions, signal: AbortSignal): Promise<SerialConsole>;
   /** The sensor data records, remembered until the BMC says that they changed. */
   records(signal: AbortSignal): Promise<readonly SdrRecord[]>;
   /** Who answers at another address and lets us in with the same account; a Fault if nobody does. */

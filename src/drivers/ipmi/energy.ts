@@ -7,6 +7,7 @@ import {
   type PowerReading,
   setPowerLimit,
 } from '../../protocols/ipmi/commands/dcmi.ts';
+import { unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import type { Energy, Labelled } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
 
@@ -72,6 +73,25 @@ const readers: Readonly<Record<string, Reader>> = {
   ambienttemp: ambient,
 };
 const known = Object.keys(readers);
+/** Of these a BMC that reports any energy at all has one. */
+const essential = ['cappingstatus', 'averageAC'];
+
+/** What a BMC does not have, such as a limit, does not hide the rest. */
+async function readAll(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
+  const labels: Labelled[] = [];
+  const refused = new Set<string>();
+  for (const attribute of known) {
+    try {
+      labels.push(await readers[attribute]!(bmc, signal));
+    } catch (error) {
+      if (signal.aborted || !(error instanceof Fault) || unanswered(error, signal)) throw error;
+      refused.add(attribute);
+      if (essential.every((name) => refused.has(name))) throw error;
+      if (attribute !== 'powerusage') labels.push({ [attribute]: unknown });
+    }
+  }
+  return Object.assign({}, ...labels) as Labelled;
+}
 const writable = ['cappingstatus', 'cappingvalue', 'cappingwatt'];
 
 async function setStatus(bmc: Bmc, value: string, signal: AbortSignal): Promise<void> {
@@ -99,11 +119,9 @@ export function ipmiEnergy(bmc: Bmc): Energy {
       if (stranger !== undefined) {
         throw new Fault('invalid', `there is no energy attribute "${stranger}" on IPMI; known: ${known.join(', ')}.`);
       }
+      if (attributes.length === 0) return readAll(bmc, signal);
       const labels: Labelled[] = [];
-      for (const attribute of attributes.length > 0 ? attributes : known) {
-        const read = readers[attribute];
-        if (read) labels.push(await read(bmc, signal));
-      }
+      for (const attribute of attributes) labels.push(await readers[attribute]!(bmc, signal));
       return Object.assign({}, ...labels) as Labelled;
     },
     async set(attribute, value, signal) {

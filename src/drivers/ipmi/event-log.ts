@@ -19,9 +19,10 @@ async function namesIfAny(bmc: Bmc, signal: AbortSignal): Promise<readonly SdrRe
 
 export function ipmiEventLog(bmc: Bmc): EventLog {
   return {
-    read: (outer) =>
+    read: (outer, newest = Number.POSITIVE_INFINITY) =>
       boundedReading(outer, async (signal) => {
-        const entries = await readSel(bmc.link, signal);
+        // A record tells where the next one is, not the one before: the newest cannot be read alone.
+        const entries = (await readSel(bmc.link, signal)).slice(-newest);
         if (entries.length === 0) return [];
         const records = await namesIfAny(bmc, signal);
         return mapInSlices(entries, (entry) => selText(entry, records));

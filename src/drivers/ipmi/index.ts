@@ -2,25 +2,32 @@ import { Type } from 'typebox';
 import { AddressGuard } from '../../core/address-guard.ts';
 import { Fault } from '../../core/errors.ts';
 import { Count, kind, setting } from '../../core/settings.ts';
-import { IpmiClient, type IpmiEndpoint } from '../../protocols/ipmi/client.ts';
+import { IpmiClient, type IpmiEndpoint, type SerialConsole, type SerialOptions } from '../../protocols/ipmi/client.ts';
+import { getDeviceId } from '../../protocols/ipmi/commands/device.ts';
 import { sdrCache } from '../../protocols/ipmi/commands/sdr.ts';
 import { limits } from '../../protocols/ipmi/commands/users.ts';
+import { WrongPassword } from '../../protocols/ipmi/faults.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
 import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
+import type { Accounts } from '../accounts.ts';
 import type { Capabilities, Offered, ServiceProcessor, Subnodes } from '../capabilities.ts';
 import { type Driver, driverKind } from '../driver.ts';
+import { ipmiAccounts } from './accounts.ts';
 import { ipmiBeacon, ipmiPower } from './power.ts';
 import { type Bmc, type Identity, type IpmiTimes, readIdentity } from './bmc.ts';
+import { ipmiConsole } from './console.ts';
 import { ipmiEnergy } from './energy.ts';
 import { ipmiEventLog } from './event-log.ts';
 import { ipmiInventory } from './inventory.ts';
 import { ipmiNextBoot } from './next-boot.ts';
 import { getSetting, setSettings } from './service-processor.ts';
+import { ipmiPosture } from './posture.ts';
 import { ipmiVitals } from './vitals.ts';
 
 /** Whatever opens sessions: one link for each endpoint. */
 export interface IpmiConnections {
   link(endpoint: IpmiEndpoint): IpmiLink;
+  openSerial(endpoint: IpmiEndpoint, options: SerialOptions, signal: AbortSignal): Promise<SerialConsole>;
   readonly sessions?: number;
   close(): Promise<void>;
 }
@@ -58,14 +65,23 @@ const offers = [
   'energy',
   'subnodes',
   'serviceProcessor',
+  'posture',
+  'console',
+  'accounts',
 ] as const satisfies readonly (keyof Capabilities)[];
 
 /** Made for every node of a request, of which one is used: so each is made when it is asked for. */
 class IpmiCapabilities implements Offered<typeof offers> {
   readonly #bmc: Bmc;
+  readonly #accounts: () => Accounts;
 
-  constructor(bmc: Bmc) {
+  constructor(bmc: Bmc, accounts: () => Accounts) {
     this.#bmc = bmc;
+    this.#accounts = accounts;
+  }
+
+  get accounts() {
+    return this.#accounts();
   }
 
   get power() {
@@ -92,12 +108,20 @@ class IpmiCapabilities implements Offered<typeof offers> {
     return ipmiBeacon(this.#bmc);
   }
 
+  get posture() {
+    return ipmiPosture(this.#bmc);
+  }
+
   get energy() {
     return ipmiEnergy(this.#bmc);
   }
 
   get subnodes() {
     return ipmiSubnodes;
+  }
+
+  get console() {
+    return ipmiConsole(this.#bmc);
   }
 
   get serviceProcessor(): ServiceProcessor {
@@ -125,9 +149,24 @@ export function ipmiProblems(access: BmcAccess): readonly string[] {
   return problems;
 }
 
+/** By a session of its own: one that is open says nothing of the password. */
+async function logsIn(endpoint: IpmiEndpoint, timing: { timeout?: number }, signal: AbortSignal): Promise<boolean> {
+  const client = new IpmiClient(timing);
+  try {
+    await getDeviceId(client.link(endpoint), signal);
+    return true;
+  } catch (error) {
+    if (error instanceof WrongPassword) return false;
+    throw error;
+  } finally {
+    await client.close();
+  }
+}
+
 export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
   const { guard = new AddressGuard(undefined), ipmiTimeout: timeout } = options;
-  const { connections = new IpmiClient(timeout === undefined ? {} : { timeout }) } = options;
+  const timing = timeout === undefined ? {} : { timeout };
+  const { connections = new IpmiClient(timing) } = options;
   const { powerTimeout = 60_000, addressTimeout = 60_000, cycleSettling = 1_500 } = options;
   const times: IpmiTimes = { powerTimeout, addressTimeout, cycleSettling };
   const sdr = sdrCache();
@@ -154,16 +193,22 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
     target: (node) => bmcTarget(node, bmcKind),
     connect(access) {
       const link = connections.link(endpointOf(access));
-      return new IpmiCapabilities({
+      const bmc: Bmc = {
         access,
         guard,
         link,
         times,
+        openSerial: (serial, signal) => connections.openSerial(endpointOf(access), serial, signal),
         records: (signal) => sdr.records(`${access.address}:${access.port ?? ''}`, link, signal),
         identityAt:
           options.identityAt ??
           ((address, signal) => readIdentity(connections.link({ ...endpointOf(access), address }), signal)),
-      });
+      };
+      const endpoint = endpointOf(access);
+      const letsIn: Accounts['letsIn'] = (username, password = access.password, signal) =>
+        logsIn({ ...endpoint, username, password }, timing, signal);
+      const linkBy = (password: string): IpmiLink => connections.link({ ...endpoint, password });
+      return new IpmiCapabilities(bmc, () => ipmiAccounts(bmc, letsIn, linkBy));
     },
     sessions: () => connections.sessions ?? 0,
     close: () => connections.close(),

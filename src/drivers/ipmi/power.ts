@@ -7,7 +7,8 @@ import {
   getChassisStatus,
   identify,
 } from '../../protocols/ipmi/commands/chassis.ts';
-import type { Beacon, Power, PowerAction } from '../capabilities.ts';
+import { coldReset, getDeviceId } from '../../protocols/ipmi/commands/device.ts';
+import type { Beacon, Controller, Power, PowerAction, PowerSeen } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
 
 const known = ['on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi'] as const satisfies readonly PowerAction[];
@@ -101,15 +102,10 @@ async function interrupt(bmc: Bmc, now: State, signal: AbortSignal): Promise<Sta
   throw new Fault('deadline', 'the power action nmi got no answer; it is unknown whether its BMC carried it out.');
 }
 
-async function perform(
-  work: Work,
-  action: KnownAction,
-  signal: AbortSignal,
-  from?: (state: State) => void,
-): Promise<State> {
+async function perform(work: Work, action: KnownAction, signal: AbortSignal, from?: PowerSeen): Promise<State> {
   const now = await readState(work.bmc, signal);
   work.seen = now;
-  from?.(now);
+  await from?.(now);
   switch (action) {
     case 'on':
       return now === 'on' ? now : await reach(work, 'on', signal);
@@ -149,6 +145,30 @@ export function ipmiPower(bmc: Bmc): Power {
         signal,
         (inTime) => perform(work, action, inTime, from),
       );
+    },
+    controller: ipmiController(bmc),
+  };
+}
+
+function ipmiController({ link }: Bmc): Controller {
+  return {
+    async state(signal) {
+      try {
+        await getDeviceId(link, signal);
+        return 'BMC Ready';
+      } catch (error) {
+        if (!unanswered(error, signal)) throw error;
+        return 'BMC NotReady';
+      }
+    },
+    async restart(signal) {
+      try {
+        await coldReset(link, signal);
+      } catch (error) {
+        if (!unanswered(error, signal)) throw error;
+        throw new Fault('deadline', 'the restart got no answer; it is unknown whether its BMC carried it out.');
+      }
+      return 'BMC reboot';
     },
   };
 }

@@ -21,6 +21,7 @@ import {
   setAlerting,
   setLanParameters,
 } from '../../protocols/ipmi/commands/lan.ts';
+import { enableSol, isSolEnabled, setSolBitRate, solBitRate } from '../../protocols/ipmi/commands/sol-settings.ts';
 import {
   enableUser,
   getUserAccess,
@@ -30,6 +31,7 @@ import {
   setUserName,
   setUserPassword,
 } from '../../protocols/ipmi/commands/users.ts';
+import type { IpmiLink } from '../../protocols/ipmi/link.ts';
 import { type Check, verifyKept } from '../bmc/kept-settings.ts';
 import type { Labelled } from '../capabilities.ts';
 import { type Bmc, difference, readIdentity } from './bmc.ts';
@@ -98,9 +100,21 @@ async function destinations(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
   return Object.assign({}, ...labels) as Labelled;
 }
 
+const enabledWord = (on: boolean): string => (on ? 'enabled' : 'disabled');
+
+async function readSol<T>(
+  { link }: Bmc,
+  read: (link: IpmiLink, channel: number, signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  return await read(link, await lanChannel(link, signal), signal);
+}
+
 const otherReaders: Readonly<Record<string, Reader>> = {
   snmpdest: destinations,
-  alert: async (bmc, signal) => ({ 'SP Alerting': (await getAlerting(bmc.link, signal)) ? 'enabled' : 'disabled' }),
+  alert: async (bmc, signal) => ({ 'SP Alerting': enabledWord(await getAlerting(bmc.link, signal)) }),
+  solenabled: async (bmc, signal) => ({ 'Serial over LAN': enabledWord(await readSol(bmc, isSolEnabled, signal)) }),
+  solbitrate: async (bmc, signal) => ({ 'Serial over LAN bit rate': await readSol(bmc, solBitRate, signal) }),
   hostname: async (bmc, signal) => ({ 'BMC Hostname': await getControllerId(bmc.link, signal) }),
 };
 
@@ -184,13 +198,18 @@ async function move(bmc: Bmc, channel: number, address: string, signal: AbortSig
 }
 
 /** What the settings other than the LAN's should be, and where that shows. */
-function otherChecks(bmc: Bmc, { alerting, hostname, account }: SettingsPlan): Check[] {
+function otherChecks(bmc: Bmc, { alerting, hostname, account, solEnabled, solBits }: SettingsPlan): Check[] {
   const checks: Check[] = [];
-  const alert = (on: boolean): string => (on ? 'enabled' : 'disabled');
   if (alerting !== undefined) {
-    const read = async (signal: AbortSignal) => alert(await getAlerting(bmc.link, signal));
-    checks.push({ attribute: 'alert', wanted: alert(alerting), read });
+    const read = async (signal: AbortSignal) => enabledWord(await getAlerting(bmc.link, signal));
+    checks.push({ attribute: 'alert', wanted: enabledWord(alerting), read });
   }
+  if (solEnabled !== undefined) {
+    const read = async (signal: AbortSignal) => enabledWord(await readSol(bmc, isSolEnabled, signal));
+    checks.push({ attribute: 'solenabled', wanted: enabledWord(solEnabled), read });
+  }
+  if (solBits !== undefined)
+    checks.push({ attribute: 'solbitrate', wanted: solBits, read: (signal) => readSol(bmc, solBitRate, signal) });
   if (hostname !== undefined) {
     checks.push({ attribute: 'hostname', wanted: hostname, read: (signal) => getControllerId(bmc.link, signal) });
   }
@@ -211,6 +230,8 @@ export async function setSettings(
   const channel = await lanChannel(bmc.link, signal);
   if (plan.lan.length > 0) await setLanParameters(bmc.link, channel, plan.lan, signal);
   if (plan.alerting !== undefined) await setAlerting(bmc.link, channel, plan.alerting, signal);
+  if (plan.solBits !== undefined) await setSolBitRate(bmc.link, channel, plan.solBits, signal);
+  if (plan.solEnabled !== undefined) await enableSol(bmc.link, channel, plan.solEnabled, signal);
   if (plan.hostname !== undefined) await setControllerId(bmc.link, plan.hostname, signal);
   if (plan.account !== undefined) await changeAccount(bmc, channel, plan.account, signal);
   const lan = plan.lan.flatMap((setting) => lanChecks(bmc, channel, setting));

@@ -12,6 +12,7 @@ import {
   maximumArpInterval,
   maximumCommunity,
 } from '../../protocols/ipmi/commands/lan.ts';
+import { knownBitRates } from '../../protocols/ipmi/commands/sol-settings.ts';
 import { limits } from '../../protocols/ipmi/commands/users.ts';
 import { parseSwitch } from './energy.ts';
 
@@ -28,13 +29,15 @@ export interface SettingsPlan {
   readonly address: string | undefined;
   readonly alerting: boolean | undefined;
   readonly hostname: string | undefined;
+  readonly solEnabled: boolean | undefined;
+  readonly solBits: string | undefined;
   readonly account: AccountChange | undefined;
 }
 
 export const numberedDestination = /^snmpdest([1-9]|1[0-5])$/;
 
 const accountNames = ['userid', 'username', 'password'];
-const otherNames = ['ip', 'alert', 'hostname', ...accountNames];
+const otherNames = ['ip', 'alert', 'hostname', 'solenabled', 'solbitrate', ...accountNames];
 
 function wrong(name: string, value: string, want: string): Fault {
   return new Fault('invalid', `the value "${value}" of ${name} is not ${want}.`);
@@ -117,6 +120,11 @@ function hostname(value: string | undefined): string | undefined {
   throw wrong('hostname', value, `a host name of at most ${maximumControllerId} characters`);
 }
 
+function bitRate(value: string | undefined): string | undefined {
+  if (value === undefined || knownBitRates.includes(value)) return value;
+  throw wrong('solbitrate', value, `one of ${knownBitRates.join(', ')}`);
+}
+
 export function planSettings(settings: Readonly<Record<string, string>>): SettingsPlan {
   const names = ['snmpdest', ...Object.keys(lanEncoders), ...otherNames];
   const unknown = Object.keys(settings).find((name) => !names.includes(name) && !numberedDestination.test(name));
@@ -124,13 +132,15 @@ export function planSettings(settings: Readonly<Record<string, string>>): Settin
     const list = names.toSorted().join(', ');
     throw new Fault('invalid', `"${unknown}" cannot be set on an IPMI BMC; known: ${list}, snmpdest<n>.`);
   }
-  const { ip, alert } = settings;
+  const { ip, alert, solenabled, solbitrate } = settings;
   if (ip !== undefined && ip !== 'dhcp') ipv4('ip', ip);
   return {
     lan: lanSettings(settings),
     address: ip,
     alerting: alert === undefined ? undefined : parseSwitch(alert),
     hostname: hostname(settings['hostname']),
+    solEnabled: solenabled === undefined ? undefined : parseSwitch(solenabled),
+    solBits: bitRate(solbitrate),
     account: account(settings),
   };
 }

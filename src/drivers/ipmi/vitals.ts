@@ -16,6 +16,7 @@ const sensorKinds: Readonly<Partial<Record<VitalsKind, (sensor: SensorRecord) =>
   wattage: ({ units }) => units.base === unitCodes.watts,
   fanspeed: ({ type }) => type === sensorTypes.fan,
   energy: ({ units }) => units.base === unitCodes.joules,
+  current: ({ units }) => units.base === unitCodes.amps,
 };
 const others: readonly VitalsKind[] = ['power', 'leds', 'chassis'];
 const known = [...Object.keys(sensorKinds), ...others] as readonly VitalsKind[];

@@ -20,11 +20,13 @@ import { deleteVolume, resizeVolume, type Volume } from '../../protocols/libvirt
 import { type Element, element, elementAt, readXml, textOf, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { Change, NewDisk } from './change.ts';
 import { type Disk, diskOf } from './definition.ts';
-import { diskTimeout, formAt, volumeAt, volumeIn, volumeOfDisk } from './disks.ts';
+import { formAt, volumeIn, volumeOfDisk } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { devicesOf, isNamedFor, type MachineDisk, machineDisks } from './machine-disks.ts';
 import { inMegabytes } from './machine-settings.ts';
 import { type Undo, undone } from './machine.ts';
+import { unmarkAll } from './partial-disks.ts';
+import { diskTimeout, volumeAt } from './pools.ts';
 
 /** One new definition has all of it; what is deleted is deleted when nothing can fail any more. */
 export async function changeStopped(change: Change): Promise<void> {
@@ -41,6 +43,7 @@ export async function changeStopped(change: Change): Promise<void> {
       await setSize(hypervisor, disk, to, 'grow', signal);
     }
     doomed = await volumesOf(hypervisor, purge, signal);
+    await unmarkAll(hypervisor, disks, signal);
     const after = redefined(
       readXml(before),
       change,
@@ -58,13 +61,13 @@ const keptWords = 'Not everything could be undone:';
 
 /** A disk of its own in the place that was chosen for it. */
 async function makeDisk(
-  { machine, hypervisor, settings: { format, isAllocated }, force, removing, signal }: Change,
+  { machine, hypervisor, settings: { format, isAllocated }, force, masters, claim, removing, signal }: Change,
   { location, bus, device, size }: NewDisk,
   undo: Undo[],
 ): Promise<Disk> {
   const form = await formAt(hypervisor, location, format, signal);
   const name = `${machine.access.node}.${device}.${form.format}`;
-  const request = { name, size, ...form, isAllocated, force, removing };
+  const request = { name, size, ...form, isAllocated, force, masters, claim, removing };
   const path = await volumeIn(hypervisor, location, request, undo, signal);
   return { path: path!, ...form, device, bus };
 }
@@ -96,23 +99,26 @@ export async function volumesOf(
 
 /** Of disks that the machine has no longer. */
 async function deleteDisks(
-  { machine, hypervisor: { connection }, removing, signal }: Change,
+  { machine, hypervisor, isOurs, left: earlier, removing, signal }: Change,
   volumes: readonly Volume[],
 ): Promise<void> {
+  const { connection } = hypervisor;
   const left: string[] = [];
-  for (const volume of volumes) {
-    if (!isNamedFor(machine.access.node, volume.key)) removing?.(`the disk ${volume.key} on ${connection.where}`);
+  for (const volume of [...volumes, ...earlier.map((disk) => disk.volume)]) {
+    if (!isOurs || !isNamedFor(machine.access.node, volume.key))
+      removing?.(`the disk ${volume.key} on ${connection.where}`);
     try {
       await deleteVolume(connection, volume, { signal, timeout: diskTimeout });
     } catch (error) {
       left.push(`Its disk ${volume.key} is no longer its own, but could not be deleted: ${(error as Error).message}`);
     }
   }
+  await unmarkAll(hypervisor, earlier, signal);
   if (left.length > 0) throw new Fault('invalid', ['everything else was done.', ...left]);
 }
 
-function redefined(domain: Element, { cpus, memory, purge }: Change, added: readonly Element[]): Element {
-  const gone = new Set(purge.map(({ device }) => device));
+function redefined(domain: Element, { cpus, memory, purge, detach }: Change, added: readonly Element[]): Element {
+  const gone = new Set([...purge, ...detach].map(({ device }) => device));
   const change = (child: Element | string): readonly (Element | string)[] => {
     if (typeof child === 'string') return [child];
     if (memory !== undefined && child.name === 'memory') {
@@ -150,7 +156,7 @@ const offFirst = 'switch it off first';
 
 /** Both the machine that runs and its definition, step by step; what is deleted is deleted when nothing can fail any more. */
 export async function changeRunning(change: Change): Promise<void> {
-  const { machine, hypervisor, domain, purge, signal } = change;
+  const { machine, hypervisor, domain, purge, detach, signal } = change;
   const running = readXml(await domainXml(hypervisor.connection, domain, 'now', { signal }));
   refuseUnlessOff(change, running);
   const undo: Undo[] = [];
@@ -159,7 +165,7 @@ export async function changeRunning(change: Change): Promise<void> {
     if (change.memory !== undefined) await giveMemory(change, change.memory, running, undo);
     if (change.cpus !== undefined) await giveProcessors(change, change.cpus, running, undo);
     for (const disk of change.add) await addDisk(change, disk, undo);
-    for (const disk of purge) await takeDisk(change, disk, undo);
+    for (const disk of [...purge, ...detach]) await takeDisk(change, disk, undo);
     for (const { disk, to } of change.resize) {
       await resizeDisk(hypervisor.connection, domain, disk.path, to, { signal, timeout: diskTimeout });
       undo.push(() => Promise.reject(new Fault('invalid', `its disk ${disk.device} has grown to ${inMegabytes(to)}.`)));
@@ -171,7 +177,7 @@ export async function changeRunning(change: Change): Promise<void> {
 }
 
 /** What is known not to be possible while it runs. */
-function refuseUnlessOff({ memory, cpus, add, purge }: Change, running: Element): void {
+function refuseUnlessOff({ memory, cpus, add, purge, detach }: Change, running: Element): void {
   const most = BigInt(textOf(elementAt(running, 'memory')) ?? 0) * kibi;
   if (memory !== undefined && memory > most) {
     throw new Fault('invalid', `it is on, and was started with ${inMegabytes(most)}: for more memory ${offFirst}.`);
@@ -184,7 +190,7 @@ function refuseUnlessOff({ memory, cpus, add, purge }: Change, running: Element)
   if (cpus !== undefined && cpus > places) {
     throw new Fault('invalid', `it is on, and was started with at most ${places} processors: for more ${offFirst}.`);
   }
-  const stuck = [...add, ...purge].find(({ bus }) => fixed.includes(bus));
+  const stuck = [...add, ...purge, ...detach].find(({ bus }) => fixed.includes(bus));
   if (stuck) {
     throw new Fault(
       'invalid',
@@ -229,8 +235,9 @@ async function addDisk(change: Change, disk: NewDisk, undo: Undo[]): Promise<voi
   const made = await makeDisk(change, disk, undo);
   const xml = writeXml(diskOf(made, settings.cache));
   undo.push(async (at, later) => {
-    for (const what of [affects.running, affects.definition]) await detach(change, at, made.device, what, later);
+    for (const what of [affects.running, affects.definition]) await release(change, at, made.device, what, later);
   });
+  await unmarkAll(hypervisor, [made], signal);
   await attachDevice(hypervisor.connection, domain, xml, affects.both, { signal });
 }
 
@@ -241,7 +248,7 @@ async function takeDisk(change: Change, { device, element: taken }: MachineDisk,
       if (await diskIn(at, domain, device, what, later)) return;
       await attachDevice(at.connection, domain, writeXml(taken), what, { signal: later });
     });
-    await detach(change, hypervisor, device, what, signal);
+    await release(change, hypervisor, device, what, signal);
   }
 }
 
@@ -258,7 +265,7 @@ const diskIn = async (
 };
 
 /** Resolves when the disk is gone; the guest has to let go of it. */
-async function detach(
+async function release(
   change: Change,
   hypervisor: Hypervisor,
   device: string,

@@ -1,15 +1,11 @@
-import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import {
   copyVolume,
-  createPool,
   createVolume,
   deleteVolume,
-  findPool,
   findVolume,
   type Pool,
   poolRoom,
-  refreshPool,
   type Volume,
   volumePath,
   volumeXml,
@@ -18,20 +14,25 @@ import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
 import { isRefusal, LibvirtFault } from '../../protocols/libvirt/faults.ts';
 import { errorCodes } from '../../protocols/libvirt/procedures.ts';
 import { type Element, element, elementAt, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
+import type { KeptMaster } from '../capabilities.ts';
 import type { Disk } from './definition.ts';
+import { isDevice } from './device-paths.ts';
+import type { Claim } from './disk-claims.ts';
+import { refuseUsed } from './disk-users.ts';
 import type { Hypervisor } from './hypervisor.ts';
-import { type Location, newPool, placeOf, volumeKind } from './locations.ts';
-import { type MachineDisk, refuseInUse } from './machine-disks.ts';
+import { type Location, placeOf, volumeKind } from './locations.ts';
+import type { MachineDisk } from './machine-disks.ts';
 import { inMegabytes, type MachineSettings } from './machine-settings.ts';
 import type { Undo } from './machine.ts';
+import { isPartial, markOf, markPartial, refusePartial } from './partial-disks.ts';
+import { diskTimeout, pathFor, poolAt, removeVolume, volumeAt, volumeNamed } from './pools.ts';
+import { refuseTwice } from './same-disks.ts';
 
 /** What disks of each kind of bus are called. */
 const prefixes: Readonly<Record<string, string>> = { ide: 'hd', virtio: 'vd' };
 const letters = 'abcdefghijklmnopqrstuvwxyz';
 /** The third on IDE is left to a CD drive. */
 const ideLetters = 'abd';
-/** Making a disk may mean to write all of it. */
-export const diskTimeout = 600_000;
 /** Milliseconds that one disk may take to be copied. */
 export const copyTimeout = 86_400_000;
 
@@ -76,6 +77,8 @@ export interface DiskRequest {
   readonly sizes: readonly bigint[];
   /** Disks that are there under the same name are replaced. */
   readonly force: boolean;
+  readonly masters: readonly KeptMaster[];
+  readonly claim: Claim;
   readonly removing?: Removing | undefined;
 }
 
@@ -85,20 +88,35 @@ export type Removing = (what: string) => void;
 /** Finds or makes the disks of a machine. `undo` gets what was made as soon as it may be there. */
 export async function prepareDisks(
   hypervisor: Hypervisor,
-  { node, settings, sizes, force, removing }: DiskRequest,
+  { node, settings, sizes, force, masters, claim, removing }: DiskRequest,
   undo: Undo[],
   signal: AbortSignal,
 ): Promise<readonly Disk[]> {
   const { format, isAllocated } = settings;
   const disks: Disk[] = [];
+  const taken: string[] = [];
   const add = async ({ location, bus, device, size }: Place): Promise<boolean> => {
-    if (location.kind === 'file') disks.push({ path: location.path, kind: 'file', format, device, bus });
-    else if (location.kind === 'device') disks.push({ path: location.path, kind: 'block', format: 'raw', device, bus });
-    else {
+    if (location.kind === 'file') {
+      taken.push(location.path);
+      disks.push({ path: location.path, kind: 'file', format, device, bus });
+    } else if (location.kind === 'device') {
+      taken.push(location.path);
+      disks.push({ path: location.path, kind: 'block', format: 'raw', device, bus });
+    } else {
       const form = await formAt(hypervisor, location, format, signal);
-      const request = { name: `${node}.${device}.${form.format}`, size, ...form, isAllocated, force, removing };
+      const request = {
+        name: `${node}.${device}.${form.format}`,
+        size,
+        ...form,
+        isAllocated,
+        force,
+        masters,
+        claim,
+        removing,
+      };
       const path = await volumeIn(hypervisor, location, request, undo, signal);
       if (path === undefined) return false;
+      if (size === undefined) taken.push(path);
       disks.push({ path, ...form, device, bus });
     }
     return true;
@@ -107,32 +125,15 @@ export async function prepareDisks(
   for (const place of places) await add(place);
   // Where none are to be made, all that were made before are taken.
   const last = places.at(-1);
-  if (sizes.length > 0 || last === undefined || last.location.kind === 'file' || last.location.kind === 'device')
-    return disks;
-  for (let number = places.filter(({ bus }) => bus === last.bus).length; ; number++) {
-    const device = deviceOn(last.bus, number);
-    if (device === undefined || !(await add({ ...last, device }))) return disks;
+  if (sizes.length === 0 && last && last.location.kind !== 'file' && last.location.kind !== 'device') {
+    let number = places.filter(({ bus }) => bus === last.bus).length;
+    for (let device = deviceOn(last.bus, number); device; device = deviceOn(last.bus, ++number))
+      if (!(await add({ ...last, device }))) break;
   }
-}
-
-export { placeOf } from './locations.ts';
-
-/** A directory becomes a pool for as long as the daemon lives: libvirt makes disks in nothing else. */
-export async function poolAt(connection: LibvirtConnection, location: Location, signal: AbortSignal): Promise<Pool> {
-  const by = location.kind === 'pool' ? { name: location.name } : { directory: placeOf(location) };
-  const found = await findPool(connection, by, { signal });
-  if (found) {
-    await refreshPool(connection, found, { signal, timeout: diskTimeout });
-    return found;
-  }
-  if (location.kind === 'pool') {
-    throw new Fault(
-      'invalid',
-      `its attribute vmstorage names the pool ${location.name}, which does not exist on ${connection.where}.`,
-    );
-  }
-  const build = location.kind === 'nfs';
-  return createPool(connection, writeXml(newPool(location)), { signal, timeout: diskTimeout, build });
+  await refuseTwice(hypervisor, disks, taken, signal);
+  for (const path of taken) if (!isDevice(path)) await refusePartial(hypervisor, path, signal);
+  await refuseUsed(hypervisor, { paths: taken, force, masters, claim }, signal);
+  return disks;
 }
 
 /** How a disk that is made there is kept: devices hold what is written as it is. */
@@ -159,6 +160,8 @@ export interface VolumeRequest {
   readonly isAllocated?: boolean | undefined;
   /** One that is there is replaced. */
   readonly force: boolean;
+  readonly masters: readonly KeptMaster[];
+  readonly claim: Claim;
   readonly removing?: Removing | undefined;
   /** What it is based on: only what differs from it is kept. */
   readonly backing?: { readonly path: string; readonly format: string } | undefined;
@@ -166,31 +169,45 @@ export interface VolumeRequest {
   readonly copyOf?: Volume | undefined;
 }
 
-/** Finds or makes a disk in a place; its path. Undefined: it is not there. */
-export const volumeIn = (
+/**
+ * Finds or makes a disk in a place; its path. Undefined: it is not there. A file that was made is marked as partial until all is made that
+ * it is made for.
+ */
+export async function volumeIn(
   hypervisor: Hypervisor,
   location: Location,
   request: VolumeRequest,
   undo: Undo[],
   signal: AbortSignal,
-): Promise<string | undefined> =>
-  hypervisor.pools.take(placeOf(location), signal, async () => {
-    const { connection } = hypervisor;
-    const { name, size, force } = request;
+): Promise<string | undefined> {
+  const { connection } = hypervisor;
+  const { name, size, force, masters, claim } = request;
+  const existing = await volumeNamed(hypervisor, location, name, signal);
+  const path = existing && (await volumePath(connection, existing, { signal }));
+  if (size === undefined) return path;
+  // Also one that is not there: another request may be about to make it, and its mark would say that nobody does.
+  await claim(hypervisor, [path ?? (await pathFor(hypervisor, location, name, signal))], signal);
+  const isInTheWay = (): Fault =>
+    new Fault('invalid', `there is a disk ${path ?? name} on ${connection.where} already; with force it is replaced.`);
+  const isLeft = path !== undefined && !isDevice(path) && (await isPartial(hypervisor, path, signal));
+  if (path !== undefined) {
+    if (!force && !isLeft) throw isInTheWay();
+    await refuseUsed(hypervisor, { paths: [path], force, masters, claim }, signal);
+  }
+  return hypervisor.pools.take(placeOf(location), signal, async () => {
     const pool = await poolAt(connection, location, signal);
     const options = { signal, timeout: diskTimeout };
-    const existing = await findVolume(connection, pool, name, options);
-    if (size === undefined) return existing && volumePath(connection, existing, options);
-    if (existing && !force) {
-      throw new Fault(
-        'invalid',
-        `there is a disk ${existing.key} on ${connection.where} already; with force it is replaced.`,
-      );
+    await refuseTooLarge(connection, location, pool, size, signal);
+    const found = await findVolume(connection, pool, name, options);
+    // Nobody has looked at who uses one that was made since.
+    if (found && path === undefined) throw isInTheWay();
+    if (found) {
+      if (!isLeft) request.removing?.(`the disk ${path} on ${connection.where}`);
+      await deleteVolume(connection, found, options);
     }
-    if (existing) {
-      await refuseInUse(connection, [existing.key], undefined, signal);
-      request.removing?.(`the disk ${existing.key} on ${connection.where}`);
-      await deleteVolume(connection, existing, options);
+    if (request.kind !== 'block') {
+      undo.push((at, later) => removeVolume(at, location, markOf(name), later));
+      await markPartial(connection, pool, name, signal);
     }
     const remove: Undo = (at, later) => removeVolume(at, location, name, later);
     undo.push(remove);
@@ -202,6 +219,23 @@ export const volumeIn = (
       throw await explained(error, connection, location, pool, size, signal);
     }
   });
+}
+
+/** A disk may have more than is free now, as long as all of it could ever be written. */
+export async function refuseTooLarge(
+  connection: LibvirtConnection,
+  location: Location,
+  pool: Pool,
+  size: bigint,
+  signal: AbortSignal,
+): Promise<void> {
+  const { capacity } = await poolRoom(connection, pool, { signal });
+  if (size > capacity)
+    throw new Fault(
+      'invalid',
+      `a disk of ${inMegabytes(size)} is larger than ${placeOf(location)} on ${connection.where}, which has ${inMegabytes(capacity)}.`,
+    );
+}
 
 const roomWords = /no space left|insufficient free space|not enough free space/i;
 
@@ -215,7 +249,7 @@ async function explained(
   signal: AbortSignal,
 ): Promise<unknown> {
   if (!(error instanceof LibvirtFault) || !roomWords.test(error.message)) return error;
-  const free = await poolRoom(connection, pool, { signal });
+  const { free } = await poolRoom(connection, pool, { signal });
   return new Fault(
     'invalid',
     `${placeOf(location)} on ${connection.where} has no space for a disk of ${inMegabytes(size)}: ${inMegabytes(free)} are free.`,
@@ -224,7 +258,14 @@ async function explained(
 }
 
 /** Of LVM libvirt makes a snapshot that breaks once it is written to where the allocation is not all of it. */
-export const volumeDefinition = ({ name, size, format, kind, isAllocated, backing }: VolumeRequest): Element =>
+export const volumeDefinition = ({
+  name,
+  size,
+  format,
+  kind,
+  isAllocated,
+  backing,
+}: Omit<VolumeRequest, 'force' | 'masters' | 'claim'>): Element =>
   element(
     'volume',
     {},
@@ -248,29 +289,6 @@ function makeVolume(
     ? copyVolume(connection, pool, xml, copyOf, { signal, timeout: copyTimeout })
     : createVolume(connection, pool, xml, { signal, timeout: diskTimeout });
 }
-
-/** Deletes a disk in a place, if it is there. */
-export const removeVolume = (
-  hypervisor: Hypervisor,
-  location: Location,
-  name: string,
-  signal: AbortSignal,
-): Promise<void> =>
-  hypervisor.pools.take(placeOf(location), signal, async () => {
-    const { connection } = hypervisor;
-    const options = { signal, timeout: diskTimeout };
-    const made = await findVolume(connection, await poolAt(connection, location, signal), name, options);
-    if (made) await deleteVolume(connection, made, options);
-  });
-
-/** The directory that a file is in. */
-export const locationOf = (path: string): Location & { readonly path: string } => ({
-  kind: 'directory',
-  path: posix.dirname(path),
-});
-
-/** The volume group that a device is of, as far as its path shows. */
-export const groupOf = (path: string): string | undefined => /^\/dev\/([\w.+-]+)\/[^/]+$/.exec(path)?.[1];
 
 /** What guests may have on a disk whose content is not looked at: no other file is reached by it. */
 const plainFormats: readonly string[] = ['raw', 'iso'];
@@ -296,16 +314,3 @@ export async function volumeOfDisk(
     );
   return volume;
 }
-
-/** A file, or a volume of LVM, as what libvirt knows of it; undefined: it is not there. */
-export const volumeAt = (
-  { connection, pools }: Hypervisor,
-  path: string,
-  signal: AbortSignal,
-): Promise<Volume | undefined> =>
-  pools.take(posix.dirname(path), signal, async () => {
-    const group = groupOf(path);
-    const location: Location = group === undefined ? locationOf(path) : { kind: 'lvm', group };
-    const pool = await poolAt(connection, location, signal);
-    return findVolume(connection, pool, posix.basename(path), { signal });
-  });

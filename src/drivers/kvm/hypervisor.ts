@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Fault } from '../../core/errors.ts';
 import { NamedSlots } from '../../core/limiter.ts';
 import {
@@ -10,14 +11,33 @@ import {
   openDriver,
   statistics,
 } from '../../protocols/libvirt/calls/domains.ts';
+import { hostIdentity } from '../../protocols/libvirt/calls/host.ts';
 import { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
 import { isRefusal } from '../../protocols/libvirt/faults.ts';
 import { errorCodes } from '../../protocols/libvirt/procedures.ts';
+import { type Claim, DiskClaims } from './disk-claims.ts';
 import type { HypervisorRoutes } from './routes.ts';
+import { takeBackLeftWork } from './unfinished-work.ts';
 
 const driverUri = 'qemu:///system';
 /** Machines that are remembered: a hypervisor may report any number. */
 const mostKnown = 50_000;
+
+/** The other hypervisors that muster follows. */
+export interface OtherHypervisors {
+  readonly reached: readonly Hypervisor[];
+  /** Those that do not answer, and had machines when they last did. */
+  readonly silent: readonly SilentHypervisor[];
+}
+
+export interface SilentHypervisor {
+  readonly host: string;
+  readonly reason: Fault;
+  /** Of the machines that it had. */
+  readonly uuids: ReadonlySet<string>;
+}
+
+const alone: OtherHypervisors = { reached: [], silent: [] };
 
 /** A hypervisor that is connected to, with the machines that are known there by name. */
 export class Hypervisor {
@@ -28,13 +48,22 @@ export class Hypervisor {
   /** Work on a pool, one at a time: libvirt does not look at what is in a pool while something is being made there. */
   readonly pools = new NamedSlots(1);
   /** Work that changes what a machine is, one at a time. */
-  readonly machines = new NamedSlots(1);
+  readonly #machines = new NamedSlots(1);
   /** Work that keeps the daemon busy for long, such as copying disks: calls of others have to get through. */
   readonly lengthy = new NamedSlots(2);
   /** Machines as they were seen last. */
   readonly known = new Map<string, Domain>();
   readonly states = new MachineStates(this);
+  /** Finds those that may have the same files, or the same machines; `known` is one that had such a machine. */
+  others: (signal: AbortSignal, known?: string) => Promise<OtherHypervisors> = async () => alone;
+  /** One for all hypervisors: they may have the same disks. */
+  claims = new DiskClaims();
+  /** Those that are at work on machines, one set for all hypervisors too. */
+  requests = new Set<string>();
+  /** Reports what was taken back that a request had left; the words follow the name of the machine. */
+  tookBack: (name: string, words: string) => void = () => undefined;
   readonly #listeners = new Set<(event: LifecycleEvent) => void>();
+  #identity: Promise<string> | undefined;
 
   private constructor(host: string, place: string, connection: LibvirtConnection) {
     this.host = host;
@@ -71,6 +100,21 @@ export class Hypervisor {
     this.known.set(domain.name, domain);
   }
 
+  /** Work that changes what a machine is or has, alone on it; it can claim disks. What a muster that died has begun is taken back before. */
+  alone<T>(name: string, signal: AbortSignal, work: (claim: Claim, request: string) => Promise<T>): Promise<T> {
+    return this.#machines.take(name, signal, async () => {
+      const request = randomUUID();
+      this.requests.add(request);
+      try {
+        const domain = await this.find(name, signal);
+        if (domain) await takeBackLeftWork(this, domain, signal);
+        return await this.claims.during((claim) => work(claim, request));
+      } finally {
+        this.requests.delete(request);
+      }
+    });
+  }
+
   /** Looked up once; what happens to a machine makes it be looked up again. */
   async find(name: string, signal: AbortSignal): Promise<Domain | undefined> {
     const known = this.known.get(name);
@@ -78,6 +122,19 @@ export class Hypervisor {
     const found = await findDomain(this.connection, { name }, { signal });
     if (found) this.remember(found);
     return found;
+  }
+
+  /** Whether this is the same one by another name. */
+  async is(other: Hypervisor, signal: AbortSignal): Promise<boolean> {
+    if (this.place === other.place) return true;
+    const [here, there] = await Promise.all([this, other].map((each) => each.#identify(signal)));
+    return here === there;
+  }
+
+  #identify(signal: AbortSignal): Promise<string> {
+    this.#identity ??= hostIdentity(this.connection, { signal });
+    this.#identity.catch(() => (this.#identity = undefined));
+    return this.#identity;
   }
 
   lacks(name: string): never {

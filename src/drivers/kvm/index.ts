@@ -1,6 +1,7 @@
 import { oneOf, Path, setting } from '../../core/settings.ts';
 import type { Capabilities, Offered } from '../capabilities.ts';
 import { driverKind } from '../driver.ts';
+import { kvmConsole } from './console.ts';
 import { Hypervisors } from './hypervisors.ts';
 import { kvmInventory, kvmSubnodes, kvmVitals } from './readings.ts';
 import { type KvmAccess, type Machine, noHypervisor } from './machine.ts';
@@ -21,6 +22,7 @@ const offers = [
   'virtualMachine',
   'snapshots',
   'subnodes',
+  'console',
 ] as const satisfies readonly (keyof Capabilities)[];
 
 class KvmCapabilities implements Offered<typeof offers> {
@@ -52,6 +54,10 @@ class KvmCapabilities implements Offered<typeof offers> {
 
   get snapshots() {
     return kvmSnapshots(this.#machine);
+  }
+
+  get console() {
+    return kvmConsole(this.#machine);
   }
 
   get subnodes() {
@@ -96,6 +102,8 @@ export const kvm = driverKind({
           address: host,
           width,
           joinsReadings: true,
+          // Claims of disks and machines are in the memory of the server.
+          staysHere: true,
           access: { node: name, host: vmhost, attributes, route },
         };
       },

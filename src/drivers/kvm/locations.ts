@@ -95,8 +95,9 @@ export function newPool(location: Exclude<Location, { readonly kind: 'pool' }>):
   return pool('netfs', element('source', {}, host, element('dir', { path }), element('format', { type: 'nfs' })));
 }
 
-/** Kinds of pools whose volumes are devices. */
-const ofDevices: readonly (string | undefined)[] = ['logical', 'disk', 'iscsi', 'iscsi-direct', 'scsi', 'mpath', 'zfs'];
+/** Kinds of pools whose volumes are devices, and whose volumes are files. What others have is on the network. */
+const ofDevices: readonly string[] = ['logical', 'disk', 'iscsi', 'scsi', 'mpath', 'zfs'];
+const ofFiles: readonly string[] = ['dir', 'fs', 'netfs', 'vstorage'];
 
 /** Whether what is made in a pool are files or devices. */
 export async function volumeKind(
@@ -107,6 +108,11 @@ export async function volumeKind(
 ): Promise<'file' | 'block'> {
   if (location.kind === 'lvm') return 'block';
   if (location.kind !== 'pool') return 'file';
-  const { type } = readXml(await poolXml(connection, pool, { signal })).attributes;
-  return ofDevices.includes(type) ? 'block' : 'file';
+  const { type = '' } = readXml(await poolXml(connection, pool, { signal })).attributes;
+  if (ofDevices.includes(type)) return 'block';
+  if (ofFiles.includes(type)) return 'file';
+  throw new Fault(
+    'invalid',
+    `its attribute vmstorage names the pool ${location.name} of the type ${type}; muster makes disks only as files and devices.`,
+  );
 }

@@ -1,7 +1,5 @@
 import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import { type Domain, domainStatistics, statistics } from '../../protocols/libvirt/calls/domains.ts';
-import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
 import { childElements, type Element, elementAt } from '../../protocols/libvirt/xml.ts';
 
 /** A disk as a definition has it. */
@@ -39,6 +37,10 @@ export function machineDisks(domain: Element): readonly MachineDisk[] {
     });
 }
 
+/** Where what is written to a disk goes as well. */
+export const mirrorOf = ({ element: disk }: MachineDisk): string | undefined =>
+  elementAt(disk, 'mirror', 'source')?.attributes['file'] ?? elementAt(disk, 'mirror')?.attributes['file'];
+
 export function diskNamed(disks: readonly MachineDisk[], device: string): MachineDisk {
   const found = disks.find((disk) => disk.device === device);
   if (found) return found;
@@ -46,28 +48,12 @@ export function diskNamed(disks: readonly MachineDisk[], device: string): Machin
   throw new Fault('invalid', `it has no disk "${device}"; ${known}.`);
 }
 
+const suffix = /^\.[hsv]d[a-z]\.(qcow2|raw)$/;
+
 /** Made by muster for the node, as far as its name shows. */
-export const isNamedFor = (node: string, path: string): boolean => posix.basename(path).startsWith(`${node}.`);
+export function isNamedFor(node: string, path: string): boolean {
+  const file = posix.basename(path);
+  return file.startsWith(node) && suffix.test(file.slice(node.length));
+}
 export const isMadeFor = (node: string, { kind, path }: Pick<MachineDisk, 'kind' | 'path'>): boolean =>
   kind === 'file' && isNamedFor(node, path);
-
-/** Refuses to delete or resize what a machine of the hypervisor, or another one than `owner`, has as its disk or has a disk based on. */
-export async function refuseInUse(
-  connection: LibvirtConnection,
-  paths: readonly string[],
-  owner: Domain | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  if (paths.length === 0) return;
-  const found = await domainStatistics(connection, statistics.block, [], { signal, withBacking: true });
-  for (const { domain, values } of found) {
-    if (domain.uuid === owner?.uuid) continue;
-    for (const [name, value] of values) {
-      if (blockPath.test(name) && paths.includes(String(value))) {
-        throw new Fault('invalid', `the disk ${value} is in use by the machine ${domain.name}.`);
-      }
-    }
-  }
-}
-
-const blockPath = /^block\.\d+\.path$/;

@@ -11,18 +11,22 @@ import {
   suspendDomain,
 } from '../../protocols/libvirt/calls/domains.ts';
 import { listVolumes, type Volume, volumePath, volumeSize } from '../../protocols/libvirt/calls/storage.ts';
-import { isRefusal } from '../../protocols/libvirt/faults.ts';
-import { errorCodes } from '../../protocols/libvirt/procedures.ts';
+import { LibvirtFault } from '../../protocols/libvirt/faults.ts';
 import { element, elementAt, readXml, textOf, writeXml } from '../../protocols/libvirt/xml.ts';
-import type { CloneRequest, MadeMachine, Master, Progress } from '../capabilities.ts';
+import type { CloneRequest, MadeMachine, Master, MasterRequest, Progress } from '../capabilities.ts';
 import type { Disk } from './definition.ts';
-import { locationOf, placeOf, poolAt, volumeAt, volumeIn, volumeOfDisk } from './disks.ts';
+import { formAt, volumeIn, volumeOfDisk } from './disks.ts';
+import type { Claim } from './disk-claims.ts';
 import type { Hypervisor } from './hypervisor.ts';
-import { type Location, locationsIn } from './locations.ts';
+import { goOn } from './left-paused.ts';
+import { type Location, locationsIn, placeOf } from './locations.ts';
 import { type MachineDisk, machineDisks } from './machine-disks.ts';
 import { inMegabytes, type MachineAttributes, machineSettings, type MachineSettings } from './machine-settings.ts';
 import { hypervisorOf, type Machine, type Undo, undone } from './machine.ts';
-import { makeMachine } from './new-machine.ts';
+import { type DiskMaker, makeMachine } from './new-machine.ts';
+import { isMark, markOf, unmarkAll } from './partial-disks.ts';
+import { locationOf, poolAt, volumeAt } from './pools.ts';
+import { noteWork, removeNote } from './unfinished-work.ts';
 
 /** Disks that others can be based on. */
 const masterFormat = 'qcow2';
@@ -35,20 +39,25 @@ interface Work {
   readonly name: string;
   /** Where the master's disks are made: beside the first of the machine's. */
   readonly directory: string;
+  /** Disks of its name that are there are replaced, if nobody uses them. */
+  readonly replace: MasterRequest['replace'];
+  readonly claim: Claim;
+  readonly request: string;
+  readonly removing: MasterRequest['removing'];
   readonly tell: Progress;
   readonly signal: AbortSignal;
 }
 
 export async function makeMaster(
   machine: Machine,
-  { name, force }: { readonly name: string; readonly force: boolean },
+  { name, force, replace, removing }: MasterRequest,
   tell: Progress,
   signal: AbortSignal,
 ): Promise<Master & { readonly message: string }> {
   const { node } = machine.access;
   const hypervisor = await hypervisorOf(machine, signal);
   return hypervisor.lengthy.take('', signal, () =>
-    hypervisor.machines.take(node, signal, async () => {
+    hypervisor.alone(node, signal, async (claim, request) => {
       const { connection } = hypervisor;
       const domain = await hypervisor.machine(node, signal);
       const { state } = await domainState(connection, domain, { signal });
@@ -65,13 +74,32 @@ export async function makeMaster(
           'invalid',
           `its disk ${device.device} is the device ${device.path}: masters are made of files.`,
         );
-      const work = { machine, hypervisor, domain, name, directory: posix.dirname(first.path), tell, signal };
-      await refuseNamedAlike(work);
+      const work = {
+        machine,
+        hypervisor,
+        domain,
+        name,
+        directory: posix.dirname(first.path),
+        replace,
+        claim,
+        request,
+        removing,
+        tell,
+        signal,
+      };
+      // Two requests may make masters of one name, of machines whose disks have other names.
+      await claim(hypervisor, [posix.join(work.directory, name)], signal);
+      if (replace !== true) await refuseNamedAlike(work);
       const undo: Undo[] = [];
       try {
-        const volumes = await (isOff ? copyStopped(work, disks, undo) : copyRunning(work, disks, undo));
+        const volumes = await (isOff ? copyStopped(work, disks, undo) : copyRunning(work, disks, state, undo));
         const definition = oneLine(await domainXml(connection, domain, 'next start', { signal }));
         const storage = `dir://${work.directory}`;
+        await unmarkAll(
+          hypervisor,
+          volumes.map(({ key: path }) => ({ path, kind: 'file' })),
+          signal,
+        );
         return {
           name,
           storage,
@@ -87,18 +115,26 @@ export async function makeMaster(
 }
 
 /** A file that is there already and is called like disks of the master would be taken for one of them, whosever it is. */
-async function refuseNamedAlike({ hypervisor, name, directory, signal }: Work): Promise<void> {
+async function refuseNamedAlike({ hypervisor, name, directory, replace, signal }: Work): Promise<void> {
   const { connection, pools, host } = hypervisor;
   const location = locationOf(posix.join(directory, name));
   const volumes = await pools.take(placeOf(location), signal, async () =>
     listVolumes(connection, await poolAt(connection, location, signal), { signal }),
   );
-  const other = volumes.find((volume) => volume.name.startsWith(`${name}.`));
-  if (other)
-    throw new Fault(
-      'invalid',
-      `there is a disk ${posix.join(directory, other.name)} on ${host} already; give the master another name.`,
-    );
+  const names = new Set(volumes.map((volume) => volume.name));
+  const isLeft = (file: string): boolean => isMark(file) || names.has(markOf(file));
+  const other = volumes.find((volume) => volume.name.startsWith(`${name}.`) && !isLeft(volume.name));
+  if (!other) return;
+  const there = `there is a disk ${posix.join(directory, other.name)} on ${host} already`;
+  if (replace === 'denied')
+    throw new Fault('denied', [
+      `${there}, which belongs to none of your nodes: give the master another name.`,
+      'To replace it, this account needs a policy rule for clonevm without a noderange.',
+    ]);
+  throw new Fault(
+    'invalid',
+    `${there}; give the master another name, or use force, which replaces disks of the same name that nobody uses.`,
+  );
 }
 
 /** Values of tables are of one line. */
@@ -122,16 +158,28 @@ async function cloned(
   return `Cloning of ${disks.map(({ path }) => posix.basename(path)).join(', ')} complete (clone uses ${uses} for a disk size of ${size})`;
 }
 
+const diskOfMaster = (master: string, { device }: Pick<MachineDisk, 'device'>): string =>
+  `${master}.${device}.${masterFormat}`;
+
 /** An empty disk of the master, or one that holds what another does. */
 async function masterDisk(
-  { hypervisor, domain, name, directory, tell, signal }: Work,
+  { hypervisor, domain, name, directory, replace, claim, removing, tell, signal }: Work,
   disk: MachineDisk,
   copyOf: Volume | undefined,
   undo: Undo[],
 ): Promise<Volume> {
   const size = await diskCapacity(hypervisor.connection, domain, disk.path, { signal });
   tell(`Cloning ${posix.basename(disk.path)} (has a capacity of ${inMegabytes(size)})`);
-  const request = { name: `${name}.${disk.device}.${masterFormat}`, size, format: masterFormat, force: false, copyOf };
+  const request = {
+    name: diskOfMaster(name, disk),
+    size,
+    format: masterFormat,
+    force: replace === true,
+    claim,
+    removing,
+    masters: [],
+    copyOf,
+  };
   const location = locationOf(posix.join(directory, request.name));
   const path = await volumeIn(hypervisor, location, request, undo, signal);
   return (await volumeAt(hypervisor, path!, signal))!;
@@ -147,9 +195,18 @@ async function copyStopped(work: Work, disks: readonly MachineDisk[], undo: Undo
 }
 
 /** Everything written goes to both until all is copied; then the machine stands still for the moment that the copies are of. */
-async function copyRunning(work: Work, disks: readonly MachineDisk[], undo: Undo[]): Promise<readonly Volume[]> {
+async function copyRunning(
+  work: Work,
+  disks: readonly MachineDisk[],
+  state: number,
+  undo: Undo[],
+): Promise<readonly Volume[]> {
   const { hypervisor, domain, tell, signal } = work;
   const { connection } = hypervisor;
+  const staysPaused = state === domainStates.paused;
+  undo.push((at, later) => removeNote(at.connection, domain, later));
+  const was = staysPaused ? 'paused' : 'running';
+  await noteWork(connection, domain, { request: work.request, command: 'clonevm', was }, signal);
   const made: Volume[] = [];
   for (const disk of disks) {
     const volume = await masterDisk(work, disk, undefined, undo);
@@ -164,22 +221,35 @@ async function copyRunning(work: Work, disks: readonly MachineDisk[], undo: Undo
       element('driver', { name: 'qemu', type: masterFormat }),
       element('source', { file: volume.key }),
     );
-    await copyDisk(connection, domain, disk.device, writeXml(xml), { signal });
+    await beginCopy(work, disk.device, writeXml(xml));
   }
   for (const disk of disks) await copyComplete(work, disk, tell);
-  undo.push(async (at, later) => {
-    try {
-      await resumeDomain(at.connection, domain, { signal: later });
-    } catch (error) {
-      // It runs.
-      if (!isRefusal(error, errorCodes.operationInvalid)) throw error;
-    }
-  });
-  await suspendDomain(connection, domain, { signal });
-  for (const { device } of disks) await endCopy(connection, domain, device, { signal });
-  await resumeDomain(connection, domain, { signal });
-  undo.pop();
+  if (staysPaused) {
+    for (const { device } of disks) await endCopy(connection, domain, device, { signal });
+  } else {
+    undo.push((at, later) => goOn(at, domain, later));
+    await suspendDomain(connection, domain, { signal });
+    for (const { device } of disks) await endCopy(connection, domain, device, { signal });
+    await resumeDomain(connection, domain, { signal });
+    undo.pop();
+  }
+  await removeNote(connection, domain, signal);
   return made;
+}
+
+const mostAttempts = 16;
+
+/** A libvirtd that died while it copied has forgotten names that QEMU still holds; each attempt takes the next one. */
+async function beginCopy({ hypervisor, domain, signal }: Work, device: string, xml: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await copyDisk(hypervisor.connection, domain, device, xml, { signal });
+      return;
+    } catch (error) {
+      const isKnown = error instanceof LibvirtFault && error.message.includes('Duplicate nodes with node-name');
+      if (!isKnown || attempt === mostAttempts) throw error;
+    }
+  }
 }
 
 async function copyComplete(
@@ -211,7 +281,7 @@ const deviceShape = /^[hsv]d[a-z]$/;
 
 export async function cloneMachine(
   machine: Machine,
-  { master, detach, force, uuid, removing }: CloneRequest,
+  { master, detach, force, masters, uuid, lastHost, removing }: CloneRequest,
   tell: Progress,
   signal: AbortSignal,
 ): Promise<MadeMachine & { readonly message: string }> {
@@ -220,7 +290,7 @@ export async function cloneMachine(
   const hypervisor = await hypervisorOf(machine, signal);
   let sources: readonly MasterDisk[] = [];
   const made: Volume[] = [];
-  const disks = async (at: Hypervisor, undo: Undo[]): Promise<readonly Disk[]> => {
+  const disks: DiskMaker = async (at, undo, claim) => {
     sources = await disksOfMaster(at, master, signal);
     const location = settings.locations.findLast(isRoomy) ?? locationsIn(master.storage).find(isRoomy)!;
     const all: Disk[] = [];
@@ -228,7 +298,7 @@ export async function cloneMachine(
       tell(`Cloning ${posix.basename(source.path)} (has a capacity of ${inMegabytes(source.size)})`);
       const disk = await diskFrom(
         at,
-        { node, source, location, settings, master, detach, force, removing },
+        { node, source, location, settings, master, detach, force, masters, claim, removing },
         undo,
         signal,
       );
@@ -238,7 +308,7 @@ export async function cloneMachine(
     return all;
   };
   // One that is based on another is there at once.
-  const make = () => makeMachine(machine, { uuid, settings, disks }, signal);
+  const make = () => makeMachine(machine, { uuid, lastHost, force, settings, disks }, signal);
   const identity = await (detach ? hypervisor.lengthy.take('', signal, make) : make());
   return { ...identity, message: await cloned(hypervisor, sources, made, signal) };
 }
@@ -285,7 +355,8 @@ async function disksOfMaster(
   return found.toSorted((a, b) => a.device.localeCompare(b.device));
 }
 
-interface CloneDisk extends Pick<CloneRequest, 'master' | 'detach' | 'force' | 'removing'> {
+interface CloneDisk extends Pick<CloneRequest, 'master' | 'detach' | 'force' | 'masters' | 'removing'> {
+  readonly claim: Claim;
   readonly node: string;
   readonly source: MasterDisk;
   readonly location: Location;
@@ -294,7 +365,7 @@ interface CloneDisk extends Pick<CloneRequest, 'master' | 'detach' | 'force' | '
 
 async function diskFrom(
   hypervisor: Hypervisor,
-  { node, source, location, settings, master, detach, force, removing }: CloneDisk,
+  { node, source, location, settings, master, detach, force, masters, claim, removing }: CloneDisk,
   undo: Undo[],
   signal: AbortSignal,
 ): Promise<Disk> {
@@ -303,8 +374,14 @@ async function diskFrom(
   const kept = detach
     ? { copyOf: volume, isAllocated: settings.isAllocated }
     : { backing: { path: from, format: masterFormat } };
-  const request = { name: `${node}.${device}.${format}`, size, format, force, removing, ...kept };
+  const request = { name: `${node}.${device}.${format}`, size, format, force, masters, claim, removing, ...kept };
+  const { kind } = await formAt(hypervisor, location, format, signal);
+  if (kind === 'block')
+    throw new Fault(
+      'invalid',
+      `a clone cannot be made in ${placeOf(location)}, which holds devices: set vmstorage to a directory.`,
+    );
   const path = await volumeIn(hypervisor, location, request, undo, signal);
   const bus = buses[device.slice(0, 2)] ?? master.storageModel ?? settings.bus;
-  return { path: path!, kind: 'file', format, device, bus };
+  return { path: path!, kind, format, device, bus };
 }

@@ -11,7 +11,7 @@ import {
 import { isRefusal, LibvirtFault } from '../../protocols/libvirt/faults.ts';
 import { errorCodes } from '../../protocols/libvirt/procedures.ts';
 import { childElements, type Element, element, elementAt, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
-import type { BootOrder, NextBoot, Power, PowerAction } from '../capabilities.ts';
+import type { BootOrder, NextBoot, Power, PowerAction, PowerSeen } from '../capabilities.ts';
 import { hypervisorOf, isLost, type Machine, onMachine, readMachine, twice } from './machine.ts';
 
 const known = ['on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi'] as const satisfies readonly PowerAction[];
@@ -120,9 +120,9 @@ async function cycle(work: Work): Promise<void> {
   await start(work);
 }
 
-async function perform(work: Work, action: KnownAction, from?: (state: string) => void): Promise<void> {
+async function perform(work: Work, action: KnownAction, from?: PowerSeen): Promise<void> {
   work.seen = await readState(work.machine, work.signal);
-  from?.(work.seen);
+  await from?.(work.seen);
   const isOff = work.seen === 'off';
   switch (action) {
     case 'on':
@@ -196,8 +196,8 @@ async function redefine(
   signal: AbortSignal,
   change: (domain: Element) => Element | undefined,
 ): Promise<void> {
-  const { machines } = await hypervisorOf(machine, signal);
-  await machines.take(machine.access.node, signal, async () => {
+  const hypervisor = await hypervisorOf(machine, signal);
+  await hypervisor.alone(machine.access.node, signal, async () => {
     const changed = change(await definition(machine, signal));
     if (changed)
       await onMachine(machine, signal, (connection) => defineDomain(connection, writeXml(changed), { signal }));

@@ -43,7 +43,11 @@ export function* inventoryLines(domain: Element): Generator<InventoryLine> {
     const source = elementAt(nic, 'source')?.attributes ?? {};
     const on = source['bridge'] ?? source['network'] ?? source['dev'];
     const mac = elementAt(nic, 'mac')?.attributes['address'] ?? '';
-    yield { label: `Network adapter ${index + 1}`, value: on === undefined ? mac : `${mac} on ${on}`, kinds: ['hw'] };
+    yield {
+      label: `Network adapter ${index + 1}`,
+      value: on === undefined ? mac : `${mac} on ${on}`,
+      kinds: ['hw', 'mac'],
+    };
   }
   for (const { attributes } of childElements(devices, 'console')) {
     if (attributes['tty'] !== undefined) yield { label: 'Serial console', value: attributes['tty'], kinds: ['hw'] };

@@ -2,10 +2,11 @@ import { Fault } from '../../core/errors.ts';
 import { onAbort, pause } from '../../core/waiting.ts';
 import {
   actOnDomain,
+  defineDomain,
   domainState,
   domainStates,
+  domainXml,
   findDomain,
-  resumeDomain,
   undefineDomain,
 } from '../../protocols/libvirt/calls/domains.ts';
 import {
@@ -19,10 +20,13 @@ import {
   prepareMigration,
 } from '../../protocols/libvirt/calls/migration.ts';
 import { LibvirtFault } from '../../protocols/libvirt/faults.ts';
+import { readXml } from '../../protocols/libvirt/xml.ts';
 import { copyTimeout } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
+import { goOn } from './left-paused.ts';
 import type { Move } from './migrate.ts';
 import { persist, type Undo, undone } from './machine.ts';
+import { reachingPart, refuseReaching } from './moved-definition.ts';
 
 const poll = 500;
 const mebi = 1024 * 1024;
@@ -40,6 +44,8 @@ export async function transfer(move: Move, migration: Migration): Promise<readon
   const begun = await beginMigration(source.connection, domain, migration, { signal });
   let cookie: Buffer;
   try {
+    // What is started is what the source says now, not what it said before.
+    refuseReaching(readXml(begun.xml), move.arrival);
     const prepared = await prepareMigration(target.connection, domain, migration, begun, { signal });
     cookie = await arrive(move, migration, await perform(move, migration, { ...prepared, xml: begun.xml }));
   } catch (error) {
@@ -47,13 +53,29 @@ export async function transfer(move: Move, migration: Migration): Promise<readon
     await dismiss(move, migration);
     throw await undone(error, [staying(move, migration)], from, `It could not be made as it was on ${source.host}:`);
   }
+  const left: string[] = [];
+  try {
+    await persist(move.to, replaceReaching(move, begun.xml));
+  } catch (error) {
+    left.push(`its definition on ${target.host} could not be checked (${(error as Error).message})`);
+  }
   try {
     await persist(from, leaving(move, migration, cookie));
-    return [];
   } catch (error) {
-    return [`what is left of it on ${source.host} could not be removed (${(error as Error).message})`];
+    left.push(`what is left of it on ${source.host} could not be removed (${(error as Error).message})`);
   }
+  return left;
 }
+
+/** What it is at its next start comes from the source by another way than what runs: it may not be more than that. */
+const replaceReaching =
+  ({ domain: { uuid }, arrival }: Move, running: string): Undo =>
+  async ({ connection }, signal) => {
+    const known = await findDomain(connection, { uuid }, { signal });
+    if (!known) return;
+    const next = readXml(await domainXml(connection, known, 'next start', { signal }));
+    if (reachingPart(next, arrival.passesDevices) !== undefined) await defineDomain(connection, running, { signal });
+  };
 
 /** Asked to end it, libvirt does, and then answers. */
 async function perform(
@@ -165,10 +187,10 @@ const leaving =
 /** It goes on as it was. */
 const staying =
   ({ domain, state }: Move, migration: Migration): Undo =>
-  async ({ connection }, signal) => {
+  async (at, signal) => {
+    const { connection } = at;
     const last = { cookie: nothing, isCancelled: true };
     await unlessRefused(confirmMigration(connection, domain, migration, last, { signal }));
     const seen = await domainState(connection, domain, { signal });
-    if (state === domainStates.running && seen.state === domainStates.paused)
-      await resumeDomain(connection, domain, { signal });
+    if (state === domainStates.running && seen.state === domainStates.paused) await goOn(at, domain, signal);
   };

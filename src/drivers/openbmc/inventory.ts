@@ -1,14 +1,7 @@
 import { textAt } from '../../protocols/redfish/json.ts';
-import {
-  cpuLines,
-  dimmLines,
-  identityLines,
-  type InventoryReader,
-  type InventoryReaders,
-  macLines,
-  ofSystem,
-  pciLines,
-} from '../redfish/inventory.ts';
+import { cpuLines, dimmLines, gpuLines } from '../redfish/inventory-compute.ts';
+import { type InventoryReader, type InventoryReaders, ofSystem } from '../redfish/inventory-machine.ts';
+import { identityLines, macLines, pciLines } from '../redfish/inventory.ts';
 import { present } from '../redfish/labels.ts';
 
 /** Only what runs; OpenBMC marks it so. */
@@ -25,7 +18,7 @@ const firmware: InventoryReader = async ({ system: { body }, ...machine }) => {
 const joined =
   (read: InventoryReader): InventoryReader =>
   async (machine) =>
-    (await read(machine)).map(([label, value]) => [label.replace(/^(CPU|DIMM) (?=\d)/, '$1'), value]);
+    (await read(machine)).map(([label, value]) => [label.replace(/^(CPU|GPU|DIMM) (?=\d)/, '$1'), value]);
 
 export const openbmcInventoryReaders: InventoryReaders = [
   [['model', 'vpd'], ofSystem(['SYSTEM Model', 'Model'], ['SYSTEM Manufacturer', 'Manufacturer'])],
@@ -33,7 +26,8 @@ export const openbmcInventoryReaders: InventoryReaders = [
   [['uuid', 'guid'], identityLines],
   [['firm'], firmware],
   [['cpu', 'hw'], joined(cpuLines)],
+  [['gpu', 'hw'], joined(gpuLines)],
   [['dimm', 'hw'], joined(dimmLines)],
   [['pci', 'hw'], pciLines],
-  [['misc', 'hw'], macLines],
+  [['misc', 'hw', 'mac'], macLines],
 ];

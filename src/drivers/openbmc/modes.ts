@@ -3,7 +3,7 @@ import type { Resource } from '../../protocols/redfish/client.ts';
 import { at, flagAt, linkAt, listAt, textAt, textsAt } from '../../protocols/redfish/json.ts';
 import { present } from '../redfish/labels.ts';
 import type { SpReader, SpWriter } from '../redfish/sp-attributes.ts';
-import { chassisFor, managerFor, patchSystem, systemFor, type Target } from '../redfish/target.ts';
+import { chassisFor, managerFor, patchOrSettings, systemFor, type Target } from '../redfish/target.ts';
 
 /** OpenBMC's boot modes appear in Redfish as what boots next. */
 const bootModes: Readonly<Record<string, string>> = { regular: 'None', safe: 'Diags', setup: 'BiosSetup' };
@@ -20,7 +20,7 @@ export const setBootMode: SpWriter = async (target, { bootmode = '' }, signal) =
   const source = valueFor(bootModes, 'bootmode', bootmode);
   const enabled = source === 'None' ? 'Disabled' : 'Continuous';
   const change = { Boot: { BootSourceOverrideEnabled: enabled, BootSourceOverrideTarget: source } };
-  await patchSystem(target, await systemFor(target, signal), change, signal);
+  await patchOrSettings(target, await systemFor(target, signal), change, signal);
 };
 
 const profile = ['Oem', 'OpenBmc', 'Fan'] as const;

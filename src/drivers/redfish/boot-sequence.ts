@@ -3,7 +3,7 @@ import type { Resource } from '../../protocols/redfish/client.ts';
 import { memberResources } from '../../protocols/redfish/collection.ts';
 import { at, linkAt, textAt, textsAt } from '../../protocols/redfish/json.ts';
 import type { BootSequence } from '../capabilities.ts';
-import { patchSystem, systemFor, type Target, until } from './target.ts';
+import { patchOrSettings, systemFor, type Target, until } from './target.ts';
 
 /** Something a system can boot from: BootOrder holds references, people know names. */
 interface Option {
@@ -59,7 +59,7 @@ async function setOrder(target: Target, order: readonly string[], signal: AbortS
   const first = order.map((word) => pick(options, word).reference);
   const wanted = [...new Set([...first, ...before])];
   if (isSame(wanted, before)) return;
-  const changed = await patchSystem(target, system, { Boot: { BootOrder: wanted } }, signal);
+  const changed = await patchOrSettings(target, system, { Boot: { BootOrder: wanted } }, signal);
   await until(
     async () => orderOf(await target.service.get(changed, signal)),
     (now) => isSame(now, wanted),

@@ -1,11 +1,14 @@
 import { AddressGuard } from '../../core/address-guard.ts';
 import { Fault } from '../../core/errors.ts';
+import { IpmiClient } from '../../protocols/ipmi/client.ts';
 import { RedfishClient, type RedfishOptions, type RedfishService } from '../../protocols/redfish/client.ts';
 import { isTransport, transports } from '../../protocols/redfish/trust.ts';
 import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
 import type { Capabilities, Offered } from '../capabilities.ts';
 import type { Driver, DriverOptions } from '../driver.ts';
-import type { Target } from './target.ts';
+import { hostKeysInMemory } from '../bmc/certificate-trust.ts';
+import { BiosRegistries } from './bios-registries.ts';
+import type { ConsoleWays, Target } from './target.ts';
 
 export interface RedfishDriverOptions extends DriverOptions, Partial<Omit<RedfishOptions, 'trust'>> {
   /** How long a BMC may take to come up at a new address, in milliseconds. */
@@ -19,12 +22,20 @@ const offers = [
   'vitals',
   'inventory',
   'eventLog',
+  'hardwareEvents',
   'nextBoot',
   'bootSequence',
   'beacon',
   'energy',
   'serviceProcessor',
   'subnodes',
+  'accounts',
+  'certificates',
+  'bios',
+  'console',
+  'posture',
+  'firmware',
+  'media',
 ] as const satisfies readonly (keyof Capabilities)[];
 export type RedfishCapabilities = Offered<typeof offers>;
 
@@ -35,12 +46,17 @@ export interface RedfishKind {
 }
 
 const defaultAddressTimeout = 60_000;
+const defaultUpdateTimeout = 3_600_000;
+const defaultSettleTime = 300_000;
+const defaultCertificateTimeout = 120_000;
 
 export function makeRedfishDriver(
   { name, capabilities }: RedfishKind,
   options: RedfishDriverOptions,
 ): Driver<BmcAccess> {
-  const { trust, guard = new AddressGuard(undefined), powerTimeout } = options;
+  const { trust, guard = new AddressGuard(undefined), hostKeys = hostKeysInMemory(), powerTimeout } = options;
+  const { updateTimeout = defaultUpdateTimeout, settleTime = defaultSettleTime } = options;
+  const { certificateTimeout = defaultCertificateTimeout } = options;
   const { client = new RedfishClient(options), addressTimeout = defaultAddressTimeout } = options;
   const kind: BmcKind = {
     name,
@@ -48,11 +64,19 @@ export function makeRedfishDriver(
     problems: (access) => redfishProblems(access, name),
     extras: ({ name: node, attributes: { bmcsystem, bmctransport } }) => ({
       certificate: trust.known(node),
+      nextCertificate: trust.next?.(node),
+      hostKey: hostKeys.known(node)[0],
       system: bmcsystem,
       transport: bmctransport,
     }),
   };
+  const serials = new IpmiClient();
+  const consoles: ConsoleWays = {
+    hostKeys,
+    openSerial: (endpoint, serial, signal) => serials.openSerial(endpoint, serial, signal),
+  };
   const limits = new Map<string, number>();
+  const registries = new BiosRegistries();
   const connected = new WeakMap<RedfishService, { readonly made: Capabilities; readonly system: string | undefined }>();
   return {
     name,
@@ -65,14 +89,18 @@ export function makeRedfishDriver(
       const service = client.service({ key: node, address, port, username, password, transport });
       const before = connected.get(service);
       if (before && before.system === system) return before.made;
-      const all = capabilities({ access, client, service, powerTimeout, addressTimeout, limits });
+      const shared = { client, service, trust, consoles, limits, registries };
+      const times = { powerTimeout, addressTimeout, updateTimeout, settleTime, certificateTimeout };
+      const all = capabilities({ ...shared, ...times, access });
       const safe = { ...all, serviceProcessor: guarded(all.serviceProcessor, guard) };
-      const made = begun(safe, service, Math.max(powerTimeout, addressTimeout));
+      const made = begun(safe, service, Math.max(powerTimeout, addressTimeout, certificateTimeout));
       connected.set(service, { made, system });
       return made;
     },
     sessions: () => client.size.connections,
-    close: () => client.close(),
+    async close() {
+      await Promise.all([client.close(), serials.close()]);
+    },
   };
 }
 

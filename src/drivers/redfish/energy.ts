@@ -1,15 +1,14 @@
 import { Fault } from '../../core/errors.ts';
 import { Refusal, type Resource } from '../../protocols/redfish/client.ts';
-import { at, type Json, linkAt, listAt, localPath, numberAt, textAt } from '../../protocols/redfish/json.ts';
+import { at, type Json, linkAt, linksAt, listAt, localPath, numberAt, textAt } from '../../protocols/redfish/json.ts';
 import type { Energy } from '../capabilities.ts';
 import { labelled, type Line } from './labels.ts';
-import { chassisFor, type Target, until } from './target.ts';
+import { chassisFor, machineChassisFor, systemIfAny, type Target, until } from './target.ts';
 
 interface PowerLimit {
   readonly resource: Resource;
   /** The Control the limit is an excerpt of, which may be the only place that takes changes. */
   readonly control: string | undefined;
-  readonly average: number | undefined;
   readonly minimum: number | undefined;
   readonly maximum: number | undefined;
   readonly value: number | undefined;
@@ -18,20 +17,56 @@ interface PowerLimit {
   setting(watts: number): Json;
 }
 
+interface Consumption {
+  /** Watts. */
+  readonly average: number | undefined;
+  /** Watts at the moment. */
+  readonly drawn: number | undefined;
+  readonly limit: PowerLimit | undefined;
+}
+
 /** The newer EnvironmentMetrics (or the Control it comes from) before the PowerControl of the older Power resource. */
-async function powerLimitOf(target: Target, signal: AbortSignal): Promise<PowerLimit> {
+async function consumptionOf(target: Target, signal: AbortSignal): Promise<Consumption> {
   const { service, limits } = target;
+  const known: { average: number | undefined; drawn: number | undefined } = { average: undefined, drawn: undefined };
+  let found: PowerLimit | undefined;
   for (const { body } of await chassisFor(target, signal)) {
     const metrics = await service.find(linkAt(body, 'EnvironmentMetrics'), signal);
     const power = await service.find(linkAt(body, 'Power'), signal);
-    const average = numberAt(listAt(power?.body, 'PowerControl')[0], 'PowerMetrics', 'AverageConsumedWatts');
+    const [control] = listAt(power?.body, 'PowerControl');
+    known.average ??= numberAt(control, 'PowerMetrics', 'AverageConsumedWatts');
+    known.drawn ??= numberAt(control, 'PowerConsumedWatts') ?? drawnIn(metrics?.body);
     const last = power && limits.get(limitKey(target, power));
-    const limit = (metrics && environmentLimit(metrics, average)) ?? (power && controlLimit(power, average, last));
-    if (!limit) continue;
-    if (limit.resource === power && limit.value !== undefined) remember(target, power, limit.value);
-    return limit;
+    found = (metrics && environmentLimit(metrics)) ?? (power && controlLimit(power, last));
+    if (!found) continue;
+    if (found.resource === power && found.value !== undefined) remember(target, power, found.value);
+    break;
   }
-  throw new Fault('invalid', 'its BMC has no power limit.');
+  const drawn = known.drawn ?? (known.average === undefined ? await drawnAround(target, signal) : undefined);
+  return { average: known.average, drawn, limit: found };
+}
+
+const drawnIn = (metrics: Json): number | undefined =>
+  numberAt(metrics, 'PowerWatts', 'Reading') ?? numberAt(metrics, 'PowerWatts');
+
+/** Machines with accelerators have a chassis for all of it beside that of the system, which names the system too. */
+async function drawnAround(target: Target, signal: AbortSignal): Promise<number | undefined> {
+  const { parts } = await machineChassisFor(target, signal, 'measured');
+  const system = await systemIfAny(target, signal);
+  const naming = parts.filter(({ body }) => system && linksAt(body, 'Links', 'ComputerSystems').includes(system.path));
+  let most: number | undefined;
+  for (const { body } of naming) {
+    const metrics = await target.service.find(linkAt(body, 'EnvironmentMetrics'), signal);
+    const drawn = drawnIn(metrics?.body);
+    if (drawn !== undefined) most = Math.max(drawn, most ?? 0);
+  }
+  return most;
+}
+
+async function powerLimitOf(target: Target, signal: AbortSignal): Promise<PowerLimit> {
+  const { limit } = await consumptionOf(target, signal);
+  if (!limit) throw new Fault('invalid', 'its BMC has no power limit.');
+  return limit;
 }
 
 async function changeLimit(
@@ -61,14 +96,13 @@ function limitAt(body: Json, ...names: string[]): number | undefined {
 }
 
 /** EnvironmentMetrics.PowerLimitWatts, a Control excerpt. */
-function environmentLimit(resource: Resource, average: number | undefined): PowerLimit | undefined {
+function environmentLimit(resource: Resource): PowerLimit | undefined {
   const control = at(resource.body, 'PowerLimitWatts');
   if (typeof control !== 'object' || control === null) return undefined;
   const value = limitAt(control, 'SetPoint');
   return {
     resource,
     control: localPath(at(control, 'DataSourceUri')),
-    average,
     minimum: numberAt(control, 'AllowableMin'),
     maximum: capacityAt(control, 'AllowableMax'),
     value,
@@ -79,11 +113,7 @@ function environmentLimit(resource: Resource, average: number | undefined): Powe
 }
 
 /** Power.PowerControl with a PowerLimit: a limit of null is none, so `last` is the one to turn on again. */
-function controlLimit(
-  resource: Resource,
-  average: number | undefined,
-  last: number | undefined,
-): PowerLimit | undefined {
+function controlLimit(resource: Resource, last: number | undefined): PowerLimit | undefined {
   const controls = listAt(resource.body, 'PowerControl');
   const index = controls.findIndex((control) => typeof at(control, 'PowerLimit') === 'object');
   if (index < 0) return undefined;
@@ -96,7 +126,6 @@ function controlLimit(
   return {
     resource,
     control: undefined,
-    average,
     minimum: undefined,
     maximum,
     value,
@@ -124,8 +153,16 @@ function remember(target: Target, resource: Resource, watts: number): void {
   target.limits.set(limitKey(target, resource), watts);
 }
 
-/** In the order of the reference system, which prints `na` where nothing is known. */
-const readable = ['cappingstatus', 'cappingmaxmin', 'cappingmin', 'cappingmax', 'cappingvalue', 'averageAC'] as const;
+/** In the order of the reference system, which prints `na` where nothing is known; the last is shown unasked where no average is known. */
+const readable = [
+  'cappingstatus',
+  'cappingmaxmin',
+  'cappingmin',
+  'cappingmax',
+  'cappingvalue',
+  'averageAC',
+  'powerusage',
+] as const;
 type Attribute = (typeof readable)[number];
 /** Some services show a new limit a little later. */
 const settles = 10_000;
@@ -140,26 +177,33 @@ export function redfishEnergy(target: Target): Energy {
           `unknown energy attributes: ${unknown.join(', ')}; known are ${readable.join(', ')}.`,
         );
       }
-      const limit = await powerLimitOf(target, signal);
-      const wanted = attributes.length > 0 ? (attributes as readonly Attribute[]) : readable;
+      const found = await consumptionOf(target, signal);
+      if (found.average === undefined && found.drawn === undefined && !found.limit)
+        throw new Fault('invalid', 'its BMC reports neither a power limit nor what is consumed.');
+      const isNeeded = found.average === undefined && found.drawn !== undefined;
+      const known = readable.filter((name) => name !== 'powerusage' || isNeeded);
+      const wanted = attributes.length > 0 ? (attributes as readonly Attribute[]) : known;
       // cappingmaxmin stands for the two.
       const single = wanted.flatMap((name) =>
         name === 'cappingmaxmin' ? (['cappingmin', 'cappingmax'] as const) : name,
       );
-      return labelled([...new Set(single)].map((name): Line => [name, shown[name](limit)]));
+      return labelled([...new Set(single)].map((name): Line => [name, shown[name](found)]));
     },
     set: (attribute, value, signal) => setEnergy(target, attribute, value, signal),
   };
 }
 
-const inWatts = (value: number | undefined): string => (value === undefined ? 'na' : `${value} W`);
+const unknown = 'na';
+const inWatts = (value: number | undefined): string =>
+  value === undefined ? unknown : `${Number(value.toFixed(1))} W`;
 
-const shown: Readonly<Record<Exclude<Attribute, 'cappingmaxmin'>, (limit: PowerLimit) => string>> = {
+const shown: Readonly<Record<Exclude<Attribute, 'cappingmaxmin'>, (found: Consumption) => string>> = {
   averageAC: ({ average }) => inWatts(average),
-  cappingmax: ({ maximum }) => inWatts(maximum),
-  cappingmin: ({ minimum }) => inWatts(minimum),
-  cappingstatus: ({ active }) => (active ? 'on' : 'off'),
-  cappingvalue: ({ value }) => inWatts(value),
+  powerusage: ({ drawn }) => inWatts(drawn),
+  cappingmax: ({ limit }) => inWatts(limit?.maximum),
+  cappingmin: ({ limit }) => inWatts(limit?.minimum),
+  cappingstatus: ({ limit }) => (limit ? (limit.active ? 'on' : 'off') : unknown),
+  cappingvalue: ({ limit }) => inWatts(limit?.value),
 };
 
 async function setEnergy(target: Target, attribute: string, value: string, signal: AbortSignal): Promise<void> {

@@ -1,18 +1,22 @@
 import { Fault } from '../../core/errors.ts';
 import { mapInSlices } from '../../core/slices.ts';
-import { memberResources, membersOf } from '../../protocols/redfish/collection.ts';
+import { memberResources } from '../../protocols/redfish/collection.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
 import { type Json, linkAt, textAt } from '../../protocols/redfish/json.ts';
+import { messageText } from '../../protocols/redfish/message.ts';
 import type { EventLog } from '../capabilities.ts';
+import { withoutMediaAddress } from '../media.ts';
+import { logEntries } from './log-entries.ts';
 import { actionOf, chassisFor, managerFor, systemIfAny, type Target, until } from './target.ts';
 
 const clearing = 30_000;
 
 export function redfishEventLog(target: Target): EventLog {
   return {
-    async read(signal) {
+    async read(signal, newest) {
       const { log, others } = await eventLogOf(target, signal);
-      const lines = await logLines(await entriesOf(target, log, signal));
+      const all = await logLines(await entriesOf(target, log, signal, newest));
+      const lines = newest === undefined ? all : all.slice(-newest);
       return others === 0 ? lines : lines.map((line) => `${line} [${log.path}]`);
     },
     clear: (signal) => clearLog(target, signal),
@@ -29,7 +33,7 @@ interface Found {
  * The best ranked log of the system, else of its manager, else of its chassis: the system event log first, then logs of events by
  * their names, then of no special name; what the BIOS, dumps, audits and the like write comes last or not at all.
  */
-async function eventLogOf(target: Target, signal: AbortSignal): Promise<Found> {
+export async function eventLogOf(target: Target, signal: AbortSignal): Promise<Found> {
   const holders = [
     async () => [await systemIfAny(target, signal)],
     async () => [await managerFor(target, signal)],
@@ -67,14 +71,12 @@ export function rankOf(log: Json): number {
   return type === 'Event' || type === 'Multiple' ? 2 : 1;
 }
 
-async function entriesOf({ service }: Target, log: Resource, signal: AbortSignal): Promise<readonly Json[]> {
-  const members = await membersOf(service, linkAt(log.body, 'Entries'), signal);
-  const isBare = (member: Json): boolean =>
-    textAt(member, 'Message') === undefined && textAt(member, 'Id') === undefined;
-  if (!members.some(isBare)) return members;
-  const entries = await memberResources(service, linkAt(log.body, 'Entries'), signal);
-  return entries.map(({ body }) => body);
-}
+const entriesOf = (
+  { service }: Target,
+  log: Resource,
+  signal: AbortSignal,
+  newest?: number,
+): Promise<readonly Json[]> => logEntries(service, linkAt(log.body, 'Entries'), signal, newest);
 
 /** One line each, oldest first. */
 export async function logLines(entries: readonly Json[]): Promise<readonly string[]> {
@@ -114,7 +116,8 @@ function inOrder(lines: DatedLine[]): readonly string[] {
 function lineOf(entry: Json, time: string): string {
   const severity = textAt(entry, 'Severity');
   const type = textAt(entry, 'SensorType') ?? (severity === 'OK' ? undefined : severity);
-  const message = textAt(entry, 'Message') ?? textAt(entry, 'MessageId') ?? textAt(entry, 'Name') ?? 'no description';
+  const text = messageText(entry) ?? textAt(entry, 'MessageId') ?? textAt(entry, 'Name') ?? 'no description';
+  const message = withoutMediaAddress(text);
   const over = /deassert/i.test(textAt(entry, 'EntryCode') ?? '') ? ' - Recovered' : '';
   return [whenIn(time), type === undefined ? undefined : `${type},`, `${message}${over}`]
     .filter((part) => part !== undefined)

@@ -1,7 +1,7 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { Refusal, type Resource } from '../../protocols/redfish/client.ts';
 import { textAt } from '../../protocols/redfish/json.ts';
-import type { Power, PowerAction } from '../capabilities.ts';
+import type { Power, PowerAction, PowerSeen } from '../capabilities.ts';
 import { type Action, actionOf, chassisFor, notOffered, systemIfAny, type Target, until } from './target.ts';
 
 /** Resource.PowerState of the DMTF schemas. */
@@ -23,22 +23,28 @@ interface Powered {
   readonly state: string;
 }
 
-export type PowerReader = (target: Target, signal: AbortSignal) => Promise<Powered>;
+/** What is switched, with its power state if that is reported. */
+export type PowerReader = (
+  target: Target,
+  signal: AbortSignal,
+) => Promise<{ readonly resource: Resource; readonly state: string | undefined }>;
 
 /** The chassis has power, but the system in it does not run: OpenBMC distinguishes the two. */
 export const chassisOnly = 'on (Chassis)';
 
 /** The system with its power state, or that of its chassis; where there is no system, the enclosure. */
-export async function powered(target: Target, signal: AbortSignal): Promise<Powered> {
+export const powered: PowerReader = async (target, signal) => {
   const system = await systemIfAny(target, signal);
   const own = system && powerStateIn(system);
   if (system && own !== undefined) return { resource: system, state: own };
-  for (const chassis of await chassisFor(target, signal)) {
-    const state = powerStateIn(chassis);
-    if (state !== undefined) return { resource: system ?? chassis, state };
-  }
-  throw new Fault('invalid', 'its BMC does not report the power state.');
-}
+  const all = await chassisFor(target, signal);
+  const chassis = all.find((one) => powerStateIn(one) !== undefined);
+  const resource = system ?? chassis ?? all[0];
+  if (!resource) throw unknownPowerState();
+  return { resource, state: chassis && powerStateIn(chassis) };
+};
+
+export const unknownPowerState = (): Fault => new Fault('invalid', 'its BMC does not report the power state.');
 
 /** Resource.ResetType of the DMTF schemas: what does an action, best first. */
 const resetTypes: Readonly<Record<Exclude<PowerAction, 'boot'>, readonly string[]>> = {
@@ -64,7 +70,14 @@ interface Machine extends Target {
 const silenceTimeout = 3_000;
 
 export function redfishPower(target: Target, read: PowerReader = powered): Power {
-  const machine: Machine = { ...target, read: (signal) => read(target, signal) };
+  const machine: Machine = {
+    ...target,
+    async read(signal) {
+      const { resource, state } = await read(target, signal);
+      if (state === undefined) throw unknownPowerState();
+      return { resource, state };
+    },
+  };
   return {
     state: (signal) => powerState(machine, signal),
     set: (action, signal, from) => setPower(machine, action, signal, from),
@@ -75,14 +88,9 @@ function powerState({ read }: Machine, signal: AbortSignal): Promise<string> {
   return read(signal).then(({ state }) => state);
 }
 
-async function setPower(
-  target: Machine,
-  action: PowerAction,
-  signal: AbortSignal,
-  from?: (state: string) => void,
-): Promise<string> {
+async function setPower(target: Machine, action: PowerAction, signal: AbortSignal, from?: PowerSeen): Promise<string> {
   const { resource, state } = await settled(target, action, signal);
-  from?.(state);
+  await from?.(state);
   const reset = await resetOf(target, resource, signal);
   if (!reset) throw new Fault('invalid', 'its BMC cannot change the power state.');
   const stopped = state === 'off' || state === chassisOnly;

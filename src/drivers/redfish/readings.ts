@@ -1,192 +1,222 @@
 import type { RedfishService, Resource } from '../../protocols/redfish/client.ts';
-import type { Json } from '../../protocols/redfish/json.ts';
-import { linkAt, listAt, numberAt, textAt } from '../../protocols/redfish/json.ts';
 import { memberResources } from '../../protocols/redfish/collection.ts';
-import type { Line } from './labels.ts';
+import { at, type Json, linkAt, linksAt, listAt, localPath, numberAt, textAt } from '../../protocols/redfish/json.ts';
+import { isThere, type Measure, measureOf, type ReadingKind } from './measures.ts';
 
-const btuPerWattHour = 3.412;
+/** One value that hardware measures. */
+export interface Reading extends Measure {
+  readonly name: string;
+  readonly value: number | undefined;
+  /** The path of the Sensor resource. */
+  readonly sensor?: string | undefined;
+  readonly id?: string | undefined;
+  /** The path of what it belongs to. */
+  readonly related?: string | undefined;
+}
 
-const plain = (value: number): string => String(Number(value.toFixed(3)));
-
-/** As the reference system prints it; a sensor that gives no value is `N/A`. */
-const inUnit =
-  (format: (value: number) => string) =>
-  (value: number | undefined): string =>
-    value === undefined ? 'N/A' : format(value);
-
-const celsius = inUnit((value) => `${plain(value)} C (${Math.round((value * 9) / 5 + 32)} F)`);
-const volts = inUnit((value) => `${plain(value)} Volts`);
-const watts = inUnit((value) => `${plain(value)} Watts (${Math.round(value * btuPerWattHour)} BTUs/hr)`);
-const kilowattHours = inUnit((value) => `${plain(value)} kWh`);
-const metres = inUnit((value) => `${plain(value)} m`);
-const rpm = inUnit((value) => `${plain(value)} RPM`);
-const percent = inUnit((value) => `${plain(value)} %`);
-
-/** As the reference system orders them. */
-export const readingKinds = ['temp', 'voltage', 'wattage', 'fanspeed', 'energy', 'altitude'] as const;
-export type ReadingKind = (typeof readingKinds)[number];
+/** What one chassis shows. */
+export interface ChassisReadings {
+  readonly chassis: Resource;
+  readonly readings: readonly Reading[];
+}
 
 interface Source {
-  readonly service: RedfishService;
   readonly chassis: Resource;
-  readonly signal: AbortSignal;
   /** Each resource is read once, however many kinds are in it. */
   readonly read: (path: string | undefined) => Promise<Resource | undefined>;
-  readonly sensors: () => Promise<readonly Resource[]>;
+  readonly members: (path: string | undefined) => Promise<readonly Resource[]>;
 }
 
-type Reader = (source: Source) => Promise<readonly Line[]>;
+type Reader = (source: Source) => Promise<readonly Reading[]>;
 
-export async function chassisReadings(
+/**
+ * The readings of some kinds. Those in Thermal and Power, and the Sensors, are all read: services show some in one place alone. What
+ * the subsystems and metrics show are excerpts of Sensors (DSP2064): they are asked only for a kind that their chassis has none of,
+ * and not if it has Sensors and these of the whole machine include that kind.
+ */
+export async function readingsOf(
   service: RedfishService,
-  chassis: Resource,
+  chassis: readonly Resource[],
   kinds: readonly ReadingKind[],
   signal: AbortSignal,
-): Promise<readonly Line[]> {
-  const resources = new Map<string, Promise<Resource | undefined>>();
-  let sensors: Promise<readonly Resource[]> | undefined;
-  const source: Source = {
-    service,
-    chassis,
-    signal,
-    read(path) {
-      if (path === undefined) return Promise.resolve(undefined);
-      let resource = resources.get(path);
-      if (!resource) resources.set(path, (resource = service.find(path, signal)));
-      return resource;
-    },
-    sensors: () => (sensors ??= memberResources(service, linkAt(chassis.body, 'Sensors'), signal, 'leaveOut')),
-  };
-  const lines: Line[] = [];
-  for (const kind of kinds) {
-    for (const reader of readers[kind]) {
-      const found = await reader(source);
-      lines.push(...found);
-      if (found.length > 0) break;
-    }
+): Promise<readonly ChassisReadings[]> {
+  const found: { source: Source; chassis: Resource; readings: Reading[] }[] = [];
+  for (const one of chassis) {
+    const source = sourceOf(service, one, signal);
+    const readings: Reading[] = [];
+    for (const kind of kinds) readings.push(...((await inLists[kind]?.(source)) ?? []));
+    const sensors = kinds.length > 0 ? await sensorsIn(source) : [];
+    found.push({
+      source,
+      chassis: one,
+      readings: [...readings, ...sensors.filter(({ kind }) => kinds.includes(kind))],
+    });
   }
-  return lines;
+  const has = (readings: readonly Reading[], kind: ReadingKind): boolean => readings.some((one) => one.kind === kind);
+  const missing = kinds.filter((kind) => !found.some(({ readings }) => has(readings, kind)));
+  for (const { source, readings } of found) {
+    const asked = linkAt(source.chassis.body, 'Sensors') === undefined ? kinds : missing;
+    for (const kind of asked.filter((one) => !has(readings, one)))
+      readings.push(...((await excerpts[kind]?.(source)) ?? []));
+  }
+  return found;
 }
 
-function isThere(item: Json): boolean {
-  return textAt(item, 'Status', 'State') !== 'Absent';
+function sourceOf(service: RedfishService, chassis: Resource, signal: AbortSignal): Source {
+  const resources = new Map<string, Promise<Resource | undefined>>();
+  const collections = new Map<string, Promise<readonly Resource[]>>();
+  const once = <T>(known: Map<string, Promise<T>>, path: string, ask: () => Promise<T>): Promise<T> => {
+    let answer = known.get(path);
+    if (!answer) known.set(path, (answer = ask()));
+    return answer;
+  };
+  return {
+    chassis,
+    read: async (path) => (path === undefined ? undefined : once(resources, path, () => service.find(path, signal))),
+    members: async (path) =>
+      path === undefined ? [] : once(collections, path, () => memberResources(service, path, signal, 'leaveOut')),
+  };
 }
+
+const nameMembers = ['Name', 'FanName', 'DeviceName', 'PhysicalContext', 'Id', 'MemberId'];
 
 function nameOf(item: Json, fallback: string): string {
-  const names = ['Name', 'FanName', 'DeviceName', 'PhysicalContext', 'Id', 'MemberId'];
-  for (const name of names) {
-    const found = textAt(item, name);
+  for (const member of nameMembers) {
+    const found = textAt(item, member);
     if (found !== undefined) return found;
   }
   return fallback;
 }
 
-/** What stands in a list of a resource that the chassis names. */
-const listed =
-  (resource: string, list: string, fallback: string, value: (item: Json) => string): Reader =>
-  async ({ chassis, read }) => {
-    const found = await read(linkAt(chassis.body, resource));
-    return listAt(found?.body, list)
-      .filter(isThere)
-      .map((item): Line => [nameOf(item, fallback), value(item)]);
-  };
+/** Those that are there of a list of a resource that the chassis names. */
+async function itemsOf({ chassis, read }: Source, resource: string, list: string): Promise<readonly Json[]> {
+  const found = await read(linkAt(chassis.body, resource));
+  return listAt(found?.body, list).filter(isThere);
+}
 
-const fanSpeed = (item: Json): string =>
-  (textAt(item, 'ReadingUnits') === 'Percent' ? percent : rpm)(numberAt(item, 'Reading'));
+const wattName = (name: string): string => (/power|watt/i.test(name) ? name : `${name} Power`);
 
-async function metricsTemperatures({ chassis, read }: Source): Promise<readonly Line[]> {
-  const subsystem = await read(linkAt(chassis.body, 'ThermalSubsystem'));
-  const metrics = await read(linkAt(subsystem?.body, 'ThermalMetrics'));
-  return listAt(metrics?.body, 'TemperatureReadingsCelsius').map((item): Line => {
-    const sensor = textAt(item, 'DataSourceUri')?.split('/').at(-1);
-    return [nameOf(item, sensor ?? 'Temperature'), celsius(numberAt(item, 'Reading'))];
+const watts = (name: string, value: number | undefined): Reading => ({
+  kind: 'wattage',
+  unit: 'W',
+  name: wattName(name),
+  value,
+});
+
+/** Thermal and Power, as services had them until 2020. */
+const inLists: Readonly<Partial<Record<ReadingKind, Reader>>> = {
+  temp: async (source) =>
+    (await itemsOf(source, 'Thermal', 'Temperatures')).map((item) => ({
+      kind: 'temp',
+      unit: 'Cel',
+      name: nameOf(item, 'Temperature'),
+      value: numberAt(item, 'ReadingCelsius'),
+    })),
+  voltage: async (source) =>
+    (await itemsOf(source, 'Power', 'Voltages')).map((item) => ({
+      kind: 'voltage',
+      unit: 'V',
+      name: nameOf(item, 'Voltage'),
+      value: numberAt(item, 'ReadingVolts'),
+    })),
+  async wattage(source) {
+    const controls = (await itemsOf(source, 'Power', 'PowerControl')).map((item) =>
+      watts(nameOf(item, 'System'), numberAt(item, 'PowerConsumedWatts')),
+    );
+    const supplies = (await itemsOf(source, 'Power', 'PowerSupplies')).map((item) =>
+      watts(nameOf(item, 'Power Supply'), numberAt(item, 'PowerOutputWatts') ?? numberAt(item, 'LastPowerOutputWatts')),
+    );
+    return [...controls, ...supplies].filter(({ value }) => value !== undefined);
+  },
+  fanspeed: async (source) =>
+    (await itemsOf(source, 'Thermal', 'Fans')).map((item) => ({
+      kind: 'fanspeed',
+      unit: textAt(item, 'ReadingUnits') === 'Percent' ? '%' : 'RPM',
+      name: nameOf(item, 'Fan'),
+      value: numberAt(item, 'Reading'),
+    })),
+};
+
+async function sensorsIn({ chassis, members }: Source): Promise<readonly Reading[]> {
+  const sensors = await members(linkAt(chassis.body, 'Sensors'));
+  return sensors.flatMap(({ path, body }): readonly Reading[] => {
+    const measure = isThere(body) ? measureOf(body) : undefined;
+    if (!measure) return [];
+    const value = numberAt(body, 'Reading');
+    const [related] = linksAt(body, 'RelatedItem');
+    return [{ ...measure, name: nameOf(body, measure.kind), value, sensor: path, id: textAt(body, 'Id'), related }];
   });
 }
 
-async function subsystemFans({ chassis, read, service, signal }: Source): Promise<readonly Line[]> {
-  const subsystem = await read(linkAt(chassis.body, 'ThermalSubsystem'));
-  const fans = await memberResources(service, linkAt(subsystem?.body, 'Fans'), signal, 'leaveOut');
-  return fans
-    .filter(({ body }) => isThere(body))
-    .map(({ body }): Line => {
-      const speed = numberAt(body, 'SpeedPercent', 'SpeedRPM');
-      return [
-        nameOf(body, 'Fan'),
-        speed === undefined ? percent(numberAt(body, 'SpeedPercent', 'Reading')) : rpm(speed),
-      ];
-    });
+/** An excerpt of a Sensor (DSP0266 "Excerpt"), of which some are only numbers beside others. */
+function excerpt(measure: Measure, name: string, item: Json, member = 'Reading'): readonly Reading[] {
+  const value = numberAt(item, member);
+  return value === undefined ? [] : [{ ...measure, name, value, sensor: localPath(at(item, 'DataSourceUri')) }];
 }
 
-async function powerControls({ chassis, read }: Source): Promise<readonly Line[]> {
-  const power = await read(linkAt(chassis.body, 'Power'));
-  const controls = listAt(power?.body, 'PowerControl')
-    .filter((item) => numberAt(item, 'PowerConsumedWatts') !== undefined)
-    .map((item): Line => [wattLabel(nameOf(item, 'System')), watts(numberAt(item, 'PowerConsumedWatts'))]);
-  const supplies = listAt(power?.body, 'PowerSupplies')
-    .filter(isThere)
-    .flatMap((item): readonly Line[] => {
-      const output = numberAt(item, 'PowerOutputWatts') ?? numberAt(item, 'LastPowerOutputWatts');
-      return output === undefined ? [] : [[wattLabel(nameOf(item, 'Power Supply')), watts(output)]];
-    });
-  return [...controls, ...supplies];
-}
-
-async function supplyWatts({ chassis, read, service, signal }: Source): Promise<readonly Line[]> {
-  const environment = await read(linkAt(chassis.body, 'EnvironmentMetrics'));
-  const total = numberAt(environment?.body, 'PowerWatts', 'Reading');
-  const lines: Line[] = total === undefined ? [] : [[wattLabel(nameOf(chassis.body, 'System')), watts(total)]];
+/** The power supplies of the newer subsystem with their metrics. */
+async function suppliesOf({ chassis, read, members }: Source): Promise<readonly { name: string; metrics: Json }[]> {
   const subsystem = await read(linkAt(chassis.body, 'PowerSubsystem'));
-  for (const supply of await memberResources(service, linkAt(subsystem?.body, 'PowerSupplies'), signal, 'leaveOut')) {
-    const metrics = await read(linkAt(supply.body, 'Metrics'));
-    const output =
-      numberAt(metrics?.body, 'OutputPowerWatts', 'Reading') ?? numberAt(metrics?.body, 'InputPowerWatts', 'Reading');
-    if (output !== undefined) lines.push([wattLabel(nameOf(supply.body, 'Power Supply')), watts(output)]);
+  const supplies = await members(linkAt(subsystem?.body, 'PowerSupplies'));
+  const found: { name: string; metrics: Json }[] = [];
+  for (const { body } of supplies) {
+    const metrics = await read(linkAt(body, 'Metrics'));
+    found.push({ name: nameOf(body, 'Power Supply'), metrics: metrics?.body });
   }
-  return lines;
+  return found;
 }
 
-function wattLabel(name: string): string {
-  return /power|watt/i.test(name) ? name : `${name} Power`;
-}
+/** What supplies take in, of a chassis that shows it nowhere else. */
+const supplyInput =
+  (measure: Measure, member: string, label: string): Reader =>
+  async (source) => {
+    const { body } = source.chassis;
+    if (linkAt(body, 'Sensors') !== undefined || linkAt(body, 'Power') !== undefined) return [];
+    const supplies = await suppliesOf(source);
+    return supplies.flatMap(({ name, metrics }) => excerpt(measure, `${name} ${label}`, at(metrics, member)));
+  };
 
-async function environmentEnergy({ chassis, read }: Source): Promise<readonly Line[]> {
-  const environment = await read(linkAt(chassis.body, 'EnvironmentMetrics'));
-  const energy = numberAt(environment?.body, 'EnergykWh', 'Reading');
-  return energy === undefined ? [] : [['Energy', kilowattHours(energy)]];
-}
-
-const formats: Readonly<Record<string, (value: number | undefined) => string>> = {
-  Temperature: celsius,
-  Voltage: volts,
-  Power: watts,
-  Rotational: rpm,
-  EnergykWh: kilowattHours,
-  Altitude: metres,
-};
-
-function sensorsOf(type: string): Reader {
-  return async ({ sensors }) =>
-    (await sensors())
-      .filter(({ body }) => textAt(body, 'ReadingType') === type && isThere(body))
-      .map(({ body }): Line => {
-        const unit = textAt(body, 'ReadingUnits') === '%' ? percent : formats[type]!;
-        return [nameOf(body, type), unit(numberAt(body, 'Reading'))];
+const excerpts: Readonly<Partial<Record<ReadingKind, Reader>>> = {
+  async temp({ chassis, read }) {
+    const subsystem = await read(linkAt(chassis.body, 'ThermalSubsystem'));
+    const metrics = await read(linkAt(subsystem?.body, 'ThermalMetrics'));
+    return listAt(metrics?.body, 'TemperatureReadingsCelsius').map((item) => {
+      const sensor = localPath(at(item, 'DataSourceUri'));
+      const id = sensor?.split('/').at(-1);
+      const name = nameOf(item, id ?? 'Temperature');
+      return { kind: 'temp', unit: 'Cel', name, value: numberAt(item, 'Reading'), sensor, id };
+    });
+  },
+  voltage: supplyInput({ kind: 'voltage', unit: 'V' }, 'InputVoltage', 'Input Voltage'),
+  current: supplyInput({ kind: 'current', unit: 'A' }, 'InputCurrentAmps', 'Input Current'),
+  async wattage(source) {
+    const { chassis, read } = source;
+    const environment = await read(linkAt(chassis.body, 'EnvironmentMetrics'));
+    const total = at(environment?.body, 'PowerWatts');
+    const measure = { kind: 'wattage', unit: 'W' } as const;
+    const supplies = (await suppliesOf(source)).flatMap(({ name, metrics }) => {
+      const output = excerpt(measure, wattName(name), at(metrics, 'OutputPowerWatts'));
+      return output.length > 0 ? output : excerpt(measure, wattName(name), at(metrics, 'InputPowerWatts'));
+    });
+    return [...excerpt(measure, wattName(nameOf(chassis.body, 'System')), total), ...supplies];
+  },
+  async fanspeed({ chassis, read, members }) {
+    const subsystem = await read(linkAt(chassis.body, 'ThermalSubsystem'));
+    const fans = await members(linkAt(subsystem?.body, 'Fans'));
+    return fans
+      .filter(({ body }) => isThere(body))
+      .map(({ body }): Reading => {
+        const speed = numberAt(body, 'SpeedPercent', 'SpeedRPM');
+        const value = speed ?? numberAt(body, 'SpeedPercent', 'Reading');
+        const unit = speed === undefined ? '%' : 'RPM';
+        const sensor = localPath(at(body, 'SpeedPercent', 'DataSourceUri'));
+        return { kind: 'fanspeed', unit, name: nameOf(body, 'Fan'), value, sensor, id: textAt(body, 'Id') };
       });
-}
-
-/** Where readings of a kind are, the richest first; the next is asked only if there are none. */
-const readers: Readonly<Record<ReadingKind, readonly Reader[]>> = {
-  temp: [
-    listed('Thermal', 'Temperatures', 'Temperature', (item) => celsius(numberAt(item, 'ReadingCelsius'))),
-    metricsTemperatures,
-    sensorsOf('Temperature'),
-  ],
-  voltage: [
-    listed('Power', 'Voltages', 'Voltage', (item) => volts(numberAt(item, 'ReadingVolts'))),
-    sensorsOf('Voltage'),
-  ],
-  wattage: [powerControls, supplyWatts, sensorsOf('Power')],
-  fanspeed: [listed('Thermal', 'Fans', 'Fan', fanSpeed), subsystemFans, sensorsOf('Rotational')],
-  energy: [environmentEnergy, sensorsOf('EnergykWh')],
-  altitude: [sensorsOf('Altitude')],
+  },
+  async energy({ chassis, read }) {
+    const environment = await read(linkAt(chassis.body, 'EnvironmentMetrics'));
+    const used = excerpt({ kind: 'energy', unit: 'kW.h' }, 'Energy', at(environment?.body, 'EnergykWh'));
+    if (used.length > 0) return used;
+    return excerpt({ kind: 'energy', unit: 'J' }, 'Energy', at(environment?.body, 'EnergyJoules'));
+  },
 };

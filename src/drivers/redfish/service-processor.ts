@@ -43,7 +43,8 @@ export function redfishServiceProcessor(
         if (Object.keys(mine).length === 0) continue;
         const written = await write(target, mine, signal);
         try {
-          await verifyKept(settingChecks(written?.moved ?? target, readers, mine), pause, signal);
+          if (!written?.pending)
+            await verifyKept(settingChecks(written?.moved ?? target, readers, mine), pause, signal);
         } catch (error) {
           throw written?.moved && error instanceof Fault ? new MovedFault(error) : error;
         }

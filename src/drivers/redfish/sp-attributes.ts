@@ -12,11 +12,13 @@ export type SpWriter = (
   signal: AbortSignal,
 ) => Promise<Written | void>;
 
-interface Written {
+export interface Written {
   /** What the user has to do now, if anything. */
   readonly notes?: readonly Line[];
   /** Where the service is now, if it has moved. */
   readonly moved?: Target;
+  /** The BMC takes it on when it restarts; until then it shows what was before. */
+  readonly pending?: boolean;
 }
 
 const addressPart =
@@ -106,7 +108,6 @@ function addressesIn(body: Json): readonly Json[] {
   return [...listAt(body, 'IPv4Addresses'), ...listAt(body, 'IPv6Addresses')];
 }
 
-/** The IPv4 address in use: its Address, SubnetMask and Gateway; undefined if there is none. */
 /** Of several addresses the one that is used, else the first that others can reach; undefined if there is none. */
 export function currentAddress(body: Json, used?: string): Json {
   const set = listAt(body, 'IPv4Addresses').filter((item) => !['', '0.0.0.0'].includes(textAt(item, 'Address') ?? ''));

@@ -1,23 +1,40 @@
 import { isIP, isIPv4 } from 'node:net';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { checkHostAddress } from '../../core/host-address.ts';
-import type { RedfishService } from '../../protocols/redfish/client.ts';
+import type { RedfishService, Resource } from '../../protocols/redfish/client.ts';
 import { memberResources } from '../../protocols/redfish/collection.ts';
 import { at, linkAt, listAt, textAt } from '../../protocols/redfish/json.ts';
 import { rootMember } from '../../protocols/redfish/node-resources.ts';
+import { isSet } from '../../protocols/redfish/resource.ts';
 import { type Line, message } from './labels.ts';
-import { currentAddress, managementNetwork, type SpWriter } from './sp-attributes.ts';
-import { type Target, until } from './target.ts';
+import { currentAddress, managementNetwork, type SpWriter, type Written } from './sp-attributes.ts';
+import { patchOrSettings, type Target, until } from './target.ts';
 
 const hostName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 const serverName = /^[a-z0-9.:-]{1,253}$/i;
+
+/** Changes the interface of a BMC, or the settings that it takes on when the BMC restarts. */
+async function changePort(target: Target, port: Resource, change: unknown, signal: AbortSignal): Promise<Written> {
+  const changed = await patchOrSettings(target, port, change, signal);
+  if (changed === port.path) return {};
+  const { body } = await target.service.get(changed, signal);
+  if (!isSet(body, change))
+    throw new Fault('invalid', `its BMC accepted new settings of its network at ${changed}, but did not keep them.`);
+  const { node } = target.access;
+  const note =
+    'The BMC has stored the new settings of its network and takes them on when it restarts: ' +
+    `PUT /nodes/${node}/power {"action":"bmcreboot"} restarts it.`;
+  return { pending: true, notes: [[message, note]] };
+}
 
 export const setHostname: SpWriter = async (target, { hostname = '' }, signal) => {
   if (!hostName.test(hostname)) throw new Fault('invalid', `"${hostname}" is not a host name.`);
   const network = await managementNetwork(target, signal);
   const port = await network.port();
-  const holder = textAt(port.body, 'HostName') === undefined ? await network.protocols() : port;
-  await target.service.patch(holder, { HostName: hostname }, signal);
+  const change = { HostName: hostname };
+  if (textAt(port.body, 'HostName') !== undefined) return changePort(target, port, change, signal);
+  await target.service.patch(await network.protocols(), change, signal);
+  return {};
 };
 
 export const setNtp: SpWriter = async (target, { ntp, ntpservers }, signal) => {
@@ -50,17 +67,14 @@ export const setVlan: SpWriter = async (target, { vlan = '' }, signal) => {
   }
   const port = await (await managementNetwork(target, signal)).port();
   if (at(port.body, 'VLAN') === undefined) throw new Fault('invalid', 'its BMC has no VLAN settings.');
-  await target.service.patch(port, { VLAN: off ? { VLANEnable: false } : { VLANEnable: true, VLANId: id } }, signal);
+  return changePort(target, port, { VLAN: off ? { VLANEnable: false } : { VLANEnable: true, VLANId: id } }, signal);
 };
 
 /** Address, mask and gateway are one setting; parts not given stay as they are. */
 export const setAddress: SpWriter = async (target, settings, signal) => {
   const port = await (await managementNetwork(target, signal)).port();
   const now = currentAddress(port.body, target.access.address);
-  if (settings['ip'] === 'dhcp') {
-    await target.service.patch(port, { DHCPv4: { DHCPEnabled: true } }, signal);
-    return;
-  }
+  if (settings['ip'] === 'dhcp') return changePort(target, port, dhcpFor(port), signal);
   const address = settings['ip'] ?? textAt(now, 'Address') ?? '';
   const mask = settings['netmask'] ?? textAt(now, 'SubnetMask') ?? '';
   const gateway = settings['gateway'] ?? textAt(now, 'Gateway');
@@ -78,7 +92,8 @@ export const setAddress: SpWriter = async (target, settings, signal) => {
   // Asked now: it may not answer here any more afterwards.
   const uuid = own ? textAt((await target.service.root(signal)).body, 'UUID') : undefined;
   try {
-    await target.service.patch(port, change, signal);
+    const written = await changePort(target, port, change, signal);
+    if (written.pending) return own ? withAddress(written, target.access.address) : written;
   } catch (error) {
     // It may have moved before it could answer; whether it did is seen at the new address.
     const lost = error instanceof Unreachable || (error instanceof Fault && error.kind === 'unavailable');
@@ -87,8 +102,18 @@ export const setAddress: SpWriter = async (target, settings, signal) => {
   if (!own) return;
   const service = await verifyMove(target, address, uuid, signal);
   const access = { ...target.access, address };
-  return { notes: [['BMC IP', address]], moved: { ...target, service, access } };
+  return { ...withAddress({}, address), moved: { ...target, service, access } };
 };
+
+/** Where the BMC is now. */
+const withAddress = ({ notes = [], ...written }: Written, address: string): Written => ({
+  ...written,
+  notes: [['BMC IP', address], ...notes],
+});
+
+/** Services without DHCPv4 have it in the origin of the address. */
+const dhcpFor = ({ body }: Resource): unknown =>
+  at(body, 'DHCPv4') === undefined ? { IPv4Addresses: [{ AddressOrigin: 'DHCP' }] } : { DHCPv4: { DHCPEnabled: true } };
 
 /** A name is taken to lead to the address that the service has. */
 const leadsTo = (used: string, address: string | undefined): boolean => used === address || isIP(used) === 0;

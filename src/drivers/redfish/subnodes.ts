@@ -1,7 +1,7 @@
 import type { Resource } from '../../protocols/redfish/client.ts';
 import { memberResources, resourcesAt } from '../../protocols/redfish/collection.ts';
 import { linkAt, linksAt, numberAt, textAt } from '../../protocols/redfish/json.ts';
-import { pickSystem, type Wanted } from '../../protocols/redfish/node-resources.ts';
+import { companionsOf, pickSystem, type Wanted } from '../../protocols/redfish/node-resources.ts';
 import type { Subnodes } from '../capabilities.ts';
 import { present } from './labels.ts';
 import type { Target } from './target.ts';
@@ -9,7 +9,7 @@ import type { Target } from './target.ts';
 type Members = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
- * The computer systems of a service but the one the node is itself, and what its chassis contain that is no computer. Each is called by its host name,
+ * The computer systems of a service but the one the node is itself and the boards of its machine, and what its chassis contain that is no computer. Each is called by its host name,
  * else by its Id behind the name of the chassis; equal names differ by their number.
  */
 export function redfishSubnodes({ service, access }: Target): Subnodes {
@@ -27,8 +27,9 @@ export function redfishSubnodes({ service, access }: Target): Subnodes {
         return { resource: system, holder: holderOf(system), type: 'system' };
       });
       const own = ownSystem(members, access);
+      const machine = own ? [own, ...companionsOf([...systems.values()], own)] : [];
       return byName(access.node, [
-        ...members.filter(({ resource }) => resource !== own),
+        ...members.filter(({ resource }) => !machine.includes(resource)),
         ...containedOnly(chassis).map((one) => ({ resource: one, holder: one, type: 'chassis' })),
       ]);
     },

@@ -1,20 +1,46 @@
 import { Fault } from '../../core/errors.ts';
 import { pause } from '../../protocols/redfish/abort.ts';
-import { type RedfishClient, type RedfishService, Refusal, type Resource } from '../../protocols/redfish/client.ts';
+import {
+  type RedfishClient,
+  type RedfishService,
+  Refusal,
+  type Resource,
+  type Trust,
+} from '../../protocols/redfish/client.ts';
 import { at, linkAt, listAt, localPath, textAt, textsAt } from '../../protocols/redfish/json.ts';
-import { chassisOf, findSystem, managerOf, systemOf } from '../../protocols/redfish/node-resources.ts';
+import { chassisOf, machineChassisOf, type MachineChassis } from '../../protocols/redfish/chassis.ts';
+import { findSystem, managerOf, systemOf } from '../../protocols/redfish/node-resources.ts';
+import type { IpmiEndpoint, SerialConsole, SerialOptions } from '../../protocols/ipmi/client.ts';
+import type { HostKeys } from '../../protocols/ssh/host-keys.ts';
 import type { BmcAccess } from '../bmc/target.ts';
+import type { BiosRegistries } from './bios-registries.ts';
+
+/** What consoles of BMCs are opened by. */
+export interface ConsoleWays {
+  readonly hostKeys: HostKeys;
+  openSerial(endpoint: IpmiEndpoint, options: SerialOptions, signal: AbortSignal): Promise<SerialConsole>;
+}
 
 export interface Target {
   readonly access: BmcAccess;
   readonly client: RedfishClient;
   readonly service: RedfishService;
+  /** What connections of another client are to believe. */
+  readonly trust: Trust;
+  readonly consoles: ConsoleWays;
   /** How long a power command may take to reach its state, in milliseconds. */
   readonly powerTimeout: number;
   /** How long a BMC may take to come up at a new address, in milliseconds. */
   readonly addressTimeout: number;
+  /** How long an update may take until the BMC is back, and until a new version shows after that, in milliseconds. */
+  readonly updateTimeout: number;
+  readonly settleTime: number;
+  /** How long a BMC may take to show a new certificate, in milliseconds. */
+  readonly certificateTimeout: number;
   /** The last power limits of services that forget them when they are turned off, by address and path. */
   readonly limits: Map<string, number>;
+  /** What machines say of the settings of their BIOS. */
+  readonly registries: BiosRegistries;
 }
 
 export function systemFor({ service, access }: Target, signal: AbortSignal): Promise<Resource> {
@@ -23,6 +49,15 @@ export function systemFor({ service, access }: Target, signal: AbortSignal): Pro
 
 export function chassisFor({ service, access }: Target, signal: AbortSignal): Promise<readonly Resource[]> {
   return chassisOf(service, access, signal);
+}
+
+/** All chassis of the machine; with `measured`, of those besides its own only the ones that link to readings. */
+export function machineChassisFor(
+  { service, access }: Target,
+  signal: AbortSignal,
+  which?: 'measured',
+): Promise<MachineChassis> {
+  return machineChassisOf(service, access, signal, which);
 }
 
 export function managerFor({ service, access }: Target, signal: AbortSignal): Promise<Resource | undefined> {
@@ -34,20 +69,23 @@ export function systemIfAny({ service, access }: Target, signal: AbortSignal): P
   return findSystem(service, access, signal);
 }
 
-/** Some services take changes only at the resource that holds settings for the next boot. Resolves with where it was changed. */
-export async function patchSystem(
+/** Where a resource keeps settings that it takes on later, if it does (DSP0266 "Settings resource"). */
+export const settingsOf = ({ body }: Resource): string | undefined =>
+  linkAt(body, '@Redfish.Settings', 'SettingsObject');
+
+/** Some services take changes only at the resource that holds the settings of another. Resolves with where it was changed. */
+export async function patchOrSettings(
   target: Target,
-  system: Resource,
+  resource: Resource,
   change: unknown,
   signal: AbortSignal,
 ): Promise<string> {
-  const settings = linkAt(system.body, '@Redfish.Settings', 'SettingsObject');
   try {
-    await target.service.patch(system, change, signal);
-    return system.path;
+    await target.service.patch(resource, change, signal);
+    return resource.path;
   } catch (error) {
     if (!(error instanceof Refusal && error.ofRequest)) throw error;
-    const pending = await target.service.find(settings, signal);
+    const pending = await target.service.find(settingsOf(resource), signal);
     if (!pending) throw error;
     await target.service.patch(pending, change, signal);
     return pending.path;

@@ -4,9 +4,11 @@ import { textAt } from '../../protocols/redfish/json.ts';
 import type { Vitals, VitalsKind } from '../capabilities.ts';
 import { lightIn } from './beacon.ts';
 import { type Line, labelled, message, present } from './labels.ts';
-import { powered, type PowerReader } from './power.ts';
-import { chassisReadings, type ReadingKind, readingKinds } from './readings.ts';
-import { chassisFor, type Target } from './target.ts';
+import { powered, type PowerReader, unknownPowerState } from './power.ts';
+import { type ReadingKind, readingKinds } from './measures.ts';
+import { readingLines } from './merged-readings.ts';
+import { readingsOf } from './readings.ts';
+import { machineChassisFor, type Target } from './target.ts';
 
 /** As the reference system orders them. */
 const allKinds: readonly VitalsKind[] = [...readingKinds, 'leds', 'power', 'chassis'];
@@ -36,16 +38,19 @@ export function redfishVitals(target: Target, ways = usual): Vitals {
       }
       const wanted = kinds.length > 0 ? allKinds.filter((kind) => kinds.includes(kind)) : allKinds;
       const lines: Line[] = [];
-      const chassis = await chassisFor(target, signal);
+      const { own: chassis, parts } = await machineChassisFor(target, signal, 'measured');
       const readings = wanted.filter((kind): kind is ReadingKind => readingKinds.includes(kind as ReadingKind));
-      for (const one of chassis) lines.push(...(await chassisReadings(target.service, one, readings, signal)));
+      const found = await readingsOf(target.service, [...chassis, ...parts], readings, signal);
+      lines.push(...readingLines(found, readings));
       if (wanted.some((kind) => kind === 'leds' || kind === 'power' || kind === 'chassis')) {
         const { resource, state } = await ways.power(target, signal);
         if (wanted.includes('leds')) {
           const leds = await ways.leds(target, [resource, ...chassis], signal);
           lines.push(...(leds.length === 0 && kinds.length > 0 ? [noLeds] : leds));
         }
-        if (wanted.includes('power') || wanted.includes('chassis')) lines.push(['Power Status', state]);
+        // Whoever asks for all gets the rest where it is not known.
+        if (kinds.includes('power') && state === undefined) throw unknownPowerState();
+        if (wanted.includes('power') || wanted.includes('chassis')) lines.push(...present(['Power Status', state]));
         if (wanted.includes('chassis')) lines.push(...chassisLines(resource, chassis));
       }
       return labelled(lines.length > 0 ? lines : [[message, `No ${wanted.join(', ')} sensors found in system`]]);
