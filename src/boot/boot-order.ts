@@ -2,17 +2,23 @@ import { Fault } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
-import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
-import { isBuiltMethod } from '../images/index.ts';
+import { type EffectiveReader, effectiveReader, siteValue } from '../objects/effective.ts';
+import { type BuiltMethod, type ImagePaths, isBuiltMethod } from '../images/index.ts';
 import { imageOf, type NodeImage } from '../objects/node-image.ts';
+import { addedArguments } from './added-arguments.ts';
+import { changedSince, checkContents, endsOnDisk, usualLayout } from './decision.ts';
+import { layoutOf } from './disk-layout.ts';
 import type { NodeIndex } from './node-index.ts';
-import { type BootPacks, partOf } from './packs.ts';
+import type { Overlays } from './overlays/node-overlay.ts';
+import { type BootPack, type BootPacks, partOf, partPath } from './packs.ts';
 import { diskArguments, type Ramdisks } from './ramdisk.ts';
+import { ramdiskHas } from './ramdisk-support.ts';
 import type { BootStatus } from './reports.ts';
 import type { BootClient, BootRoute } from './routes/route.ts';
 import { encodedWord } from './scripts/words.ts';
 import { statelitePlan } from './statelite.ts';
-import { endsOnDisk, isLocalState, isRamdiskState, isTaskState, shownBootState } from './states.ts';
+import { isImageState, isLocalState, shownBootState } from './states.ts';
+import type { Strangers } from './strangers.ts';
 import type { BootTokens } from './tokens.ts';
 
 /** What a node is to do now, whichever loader asks. Paths are below the root of the listener, without a slash before. */
@@ -52,12 +58,13 @@ export interface InstallBoot {
 interface OrderSources {
   readonly packs: BootPacks;
   readonly ramdisks: Ramdisks;
+  readonly overlays: Overlays;
+  readonly paths: ImagePaths;
   install(snapshot: Snapshot, node: string, image: NodeImage, vantage: Vantage): Promise<InstallBoot>;
 }
 
 const typeTable = tableNamed('nodetype');
 const hardwareTable = tableNamed('nodehm');
-const parameterTable = tableNamed('bootparams');
 
 /** A Fault says why the node cannot boot what its state wants. */
 async function bootOrder(
@@ -69,8 +76,8 @@ async function bootOrder(
   const reader = effectiveReader(snapshot);
   const state = shownBootState(reader, node);
   if (isLocalState(state)) return { kind: 'local', state };
-  if (isTaskState(state) || isRamdiskState(state)) return taskOrder(reader, node, state, sources, vantage);
-  return imageOrder(reader, node, state, sources, vantage);
+  if (isImageState(state)) return imageOrder(reader, node, state, sources, vantage);
+  return taskOrder(reader, node, state, sources, vantage);
 }
 
 /** The small ramdisk does what `destiny` says. */
@@ -93,7 +100,7 @@ function taskOrder(
     ...reportArguments(node, vantage),
     ...consoleArguments(reader, node),
   ];
-  const added = [reader.row(parameterTable, node)?.['addkcmdline'] ?? ''];
+  const added = addedArguments(reader, node);
   return { kind: 'load', state, arch, kernel, initrd, args: args.join(' '), added, leadsTo: 'booting' };
 }
 
@@ -106,11 +113,13 @@ async function imageOrder(
 ): Promise<BootOrder> {
   const image = imageOf(reader, node);
   if (image.name === '') throw new Fault('invalid', `The state is "${state}", but provmethod names no image.`);
+  const changed = changedSince(reader, node, state, image);
+  if (changed !== undefined) throw new Fault('invalid', changed);
   const added = addedArguments(reader, node, image);
   const { kernel, initrd, args } =
     image.method === 'install'
       ? await sources.install(reader.snapshot, node, image, vantage)
-      : await disklessBoot(reader.snapshot, node, image, sources.packs, vantage);
+      : await disklessBoot(reader, node, state, image, sources, vantage);
   return {
     kind: 'load',
     state,
@@ -120,6 +129,7 @@ async function imageOrder(
     args: [
       args,
       ...(image.method === 'sysclone' ? diskArguments(reader, node, added) : []),
+      ...(image.method === 'install' ? [] : await overlayArguments(reader.snapshot, node, image, sources)),
       ...(image.method === 'statelite' ? stateliteArguments(reader, node, image, vantage) : []),
       ...reportArguments(node, vantage),
       ...consoleArguments(reader, node),
@@ -130,12 +140,14 @@ async function imageOrder(
 }
 
 async function disklessBoot(
-  snapshot: Snapshot,
+  reader: EffectiveReader,
   node: string,
-  { name, method }: NodeImage,
-  packs: BootPacks,
+  state: string,
+  image: NodeImage,
+  { packs, paths }: OrderSources,
   { authority, server }: Vantage,
 ): Promise<InstallBoot> {
+  const { name, method } = image;
   if (!isBuiltMethod(method))
     throw new Fault(
       'invalid',
@@ -144,14 +156,19 @@ async function disklessBoot(
   // Boot loaders have no common way to write other names.
   if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(name))
     throw new Fault('invalid', `The name of the image ${JSON.stringify(name)} cannot be part of a path.`);
-  const pack = await packs.current(snapshot, name);
+  const pack = await packs.current(reader.snapshot, name);
+  const layout = method === 'sysclone' ? await layoutOf(reader.snapshot, paths, image) : undefined;
+  checkContents(reader, node, state, name, { pack: pack.pack.id, layout: layout ?? usualLayout });
   const path = `boot/images/${name}/${pack.pack.id}`;
   // Refused here, where the reason can be given, not when the loader asks for it.
   for (const kind of ['kernel', 'initrd'] as const) partOf(pack, kind, method);
+  if (layout !== undefined) await needRamdiskPart('layout', pack, method);
   const args = [
     `imgurl=http://${authority}/${path}/root`,
     `imgsum=sha256:${partOf(pack, 'root').sha256}`,
+    ...(layout === undefined ? [] : [layout]),
     `muster.hostname=${node}`,
+    ...timeZoneArguments(reader.snapshot),
     `XCAT=${server}:3001`,
     `NODE=${node}`,
     'FC=0',
@@ -159,10 +176,44 @@ async function disklessBoot(
   return { kernel: `${path}/kernel`, initrd: `${path}/initrd`, args: args.join(' ') };
 }
 
+/** One that is no zone is left out: it is no reason not to boot. */
+function timeZoneArguments(snapshot: Snapshot): string[] {
+  const zone = siteValue(snapshot, 'timezone') ?? '';
+  return /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(zone) ? [`muster.timezone=${zone}`] : [];
+}
+
 /** What is wrong in the tables is an error before the node boots; it fetches the plan itself, by its token. */
 function stateliteArguments(reader: EffectiveReader, node: string, image: NodeImage, { server }: Vantage): string[] {
   statelitePlan(reader, node, image, server);
   return ['muster.statelite'];
+}
+
+/** What is wrong with them stops the boot here, where the reason can be given; the node fetches them itself, by its token. */
+async function overlayArguments(
+  snapshot: Snapshot,
+  node: string,
+  { name, method }: NodeImage,
+  { overlays, packs }: OrderSources,
+): Promise<string[]> {
+  if (!overlays.has(snapshot, node) || !isBuiltMethod(method)) return [];
+  await overlays.archive(snapshot, node);
+  await needRamdiskPart('overlay', await packs.current(snapshot, name), method);
+  return ['muster.overlay'];
+}
+
+const needs = {
+  overlay: (image: string) => `The node has overlays, and the initial RAM disk of its image ${image} cannot place them`,
+  layout: (image: string) => `The image ${image} has a partitionfile, and its initial RAM disk cannot read it`,
+} as const;
+
+async function needRamdiskPart(part: keyof typeof needs, pack: BootPack, method: BuiltMethod): Promise<void> {
+  const initrd = partOf(pack, 'initrd', method);
+  if (await ramdiskHas(part, partPath(pack, initrd), initrd.sha256)) return;
+  const { image } = pack;
+  throw new Fault(
+    'invalid',
+    `${needs[part](image)}: an older muster made it. Build and pack the image again: genimage ${image}, packimage ${image}.`,
+  );
 }
 
 const reportArguments = (node: string, { authority, token }: Vantage): string[] =>
@@ -179,19 +230,16 @@ function consoleArguments(reader: EffectiveReader, node: string): string[] {
   return ['console=tty0', `console=ttyS${serialport},${serialspeed}${flow}`];
 }
 
-/** What node and image add, in this order. */
-const addedArguments = (reader: EffectiveReader, node: string, image: NodeImage): string[] =>
-  [reader.row(parameterTable, node)?.['addkcmdline'] ?? '', image.attribute('addkcmdline')].filter(
-    (text) => text !== '',
-  );
-
 export interface OrderServices {
   readonly index: NodeIndex;
   readonly tokens: BootTokens;
   readonly packs: BootPacks;
   readonly ramdisks: Ramdisks;
+  readonly overlays: Overlays;
+  readonly paths: ImagePaths;
   readonly routes: readonly BootRoute[];
   readonly log: Logger;
+  readonly strangers: Strangers;
 }
 
 const warnedAgain = 3_600_000;
@@ -212,7 +260,7 @@ export class NodeOrders {
 
   /** A Fault says why the node cannot boot what its state wants. */
   async of(node: string, client: BootClient): Promise<BootOrder> {
-    const { index, tokens, packs, ramdisks } = this.#services;
+    const { index, tokens, packs, ramdisks, overlays, paths } = this.#services;
     const { snapshot } = index;
     const state = shownBootState(effectiveReader(snapshot), node);
     const isItself = index.byAddress(client.address) === node;
@@ -222,7 +270,7 @@ export class NodeOrders {
     if (isItself && isLocal) await tokens.leaveRamdisk(node);
     if (isItself && !isLocal && token === undefined) this.#warn(node);
     const install = this.#install.bind(this);
-    return bootOrder(snapshot, node, { packs, ramdisks, install }, { ...client, token });
+    return bootOrder(snapshot, node, { packs, ramdisks, overlays, paths, install }, { ...client, token });
   }
 
   /** Once a node and hour: whoever can fetch its script could fill the log. */
@@ -237,6 +285,7 @@ export class NodeOrders {
 
   /** For each architecture; none: there is nothing for machines that nobody knows. */
   async ofUnknown(mac: string, client: BootClient): Promise<readonly BootOrder[]> {
+    this.#services.strangers.note(mac, client.address);
     const orders: BootOrder[] = [];
     for (const route of this.#services.routes)
       orders.push(...((await route.unknown?.(mac, client, { ...client, token: undefined })) ?? []));

@@ -1,26 +1,43 @@
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { canonicalAddress } from '../access/addresses.ts';
+import type { SecretBox } from '../access/secrets.ts';
 import { formatListen, type ListenAddress } from '../core/host-address.ts';
 import type { Logger } from '../core/log.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { HeldNames } from '../database/held-names.ts';
+import type { Leases } from '../database/leases.ts';
+import type { News } from '../database/news.ts';
+import type { Servers } from '../database/servers.ts';
 import type { Store } from '../database/store.ts';
+import { goneNodes } from '../objects/gone-nodes.ts';
 import type { TftpServer } from '../protocols/tftp/server.ts';
-import type { Dhcp } from '../names/index.ts';
+import type { Dhcp, NodeDhcp } from '../names/index.ts';
 import type { Images } from '../images/index.ts';
-import type { NodeStatus, SshHostKeys } from '../nodes/index.ts';
-import { BootWatcher } from './boot-watcher.ts';
+import type { EventHub } from '../events/index.ts';
+import type { NodeStatus, Remote, RemoteNodes, SshHostKeys } from '../nodes/index.ts';
+import { mediaBase, reached } from './media/media-addresses.ts';
+import { MediaRecords } from './media/media-records.ts';
+import { MediaShelf } from './media/media-shelf.ts';
+import { BootHistoryFile } from './boot-history-file.ts';
+import { BootWatcher, type Provisioning, provisioningMembers } from './boot-watcher.ts';
+import { FirstBootSync } from './first-boot-sync.ts';
 import { Loaders } from './loaders.ts';
 import { NodeIndex } from './node-index.ts';
 import { NodeOrders } from './boot-order.ts';
+import { Overlays } from './overlays/node-overlay.ts';
+import { OverlayTimer } from './overlays/overlay-timer.ts';
 import { BootPacks } from './packs.ts';
 import { Ramdisks } from './ramdisk.ts';
+import { type ImagesWanted, type ReadinessByImage, readinessOf } from './readiness.ts';
 import { BootReports } from './reports.ts';
-import { answerRoute, loginRoute, postscriptRoute, stateliteRoute } from './routes/own-files.ts';
+import { answerRoute, loginRoute, overlayRoute, postscriptRoute, stateliteRoute } from './routes/own-files.ts';
 import { imageRoute, installRoute, loaderRoute, ramdiskRoute } from './routes/files.ts';
 import { referenceRoute, scriptRoute } from './routes/scripts.ts';
 import { reportRoute } from './routes/reports.ts';
-import type { BootRoute } from './routes/route.ts';
-import { BootCatalog } from './server/catalog.ts';
+import { type BootClient, bootClient, type BootRoute } from './routes/route.ts';
+import { Strangers } from './strangers.ts';
+import { BootCatalog, type BootSource } from './server/catalog.ts';
 import { HttpListener, type ListenerServices } from './server/http-listener.ts';
 import { BootNginx } from './server/nginx.ts';
 import { listenTftp } from './server/tftp-listener.ts';
@@ -32,11 +49,32 @@ export interface BootSurroundings {
   readonly store: Store;
   readonly log: Logger;
   readonly images: Images;
+  /** Opens the secrets of nodes for their overlays. */
+  readonly box: Pick<SecretBox, 'open' | 'seal'>;
   readonly status: NodeStatus;
   readonly hostKeys: Pick<SshHostKeys, 'report'>;
-  readonly dhcp: Pick<Dhcp, 'gaveToFirmware'>;
-  /** The directory of the scripts that nodes run. */
-  readonly postscripts: string;
+  readonly dhcp: Pick<NodeDhcp, 'gaveToFirmware'>;
+  readonly bootServers: Pick<Dhcp, 'bootWorkers' | 'bootServerOf'>;
+  readonly events: Pick<EventHub, 'boot' | 'notice'>;
+  readonly remote: Pick<Remote, 'postscripts' | 'sources' | 'targets' | 'fanOut'>;
+  readonly connections: Pick<RemoteNodes, 'update'>;
+  readonly news: News | undefined;
+  readonly servers: Pick<Servers, 'id' | 'name' | 'machine'>;
+}
+
+/** Where else a node gets its boot script: from its other workers, and from the server. */
+function otherServers(
+  bootServers: BootSurroundings['bootServers'],
+  snapshot: Snapshot,
+  node: string,
+  { address, server, httpPort }: BootClient,
+): string[] {
+  const workers = bootServers.bootWorkers(snapshot)?.(node);
+  if (!workers) return [];
+  const known = [...workers.map((each) => each.address), bootServers.bootServerOf(address) ?? server];
+  return [...new Set(known)]
+    .filter((each) => each !== server)
+    .map((each) => bootClient(address, each, httpPort, 'http').authority);
 }
 
 /** What machines boot from. */
@@ -45,29 +83,63 @@ export class BootServer {
   readonly reports: BootReports;
   readonly watcher: BootWatcher;
   readonly tokens: BootTokens;
+  /** What BMCs fetch. */
+  readonly media: MediaShelf;
   readonly ramdisks: Ramdisks;
+  readonly overlays: Overlays;
+  /** What the routes have, for listeners here and elsewhere. */
+  readonly source: BootSource;
   /** What other parts of network boot add is put here before the start. */
   readonly routes: BootRoute[];
+  /** What nodes find that boot one of the images. */
+  readonly readiness: (snapshot: Snapshot, wanted: ImagesWanted) => Promise<ReadinessByImage>;
   readonly #settings: BootSettings;
   readonly #log: Logger;
   readonly #loaders: Loaders;
+  readonly #overlayTimer: OverlayTimer;
   readonly #data: string;
+  readonly #store: Store;
   #nginx: BootNginx | undefined;
+  #unsubscribe: (() => void) | undefined;
   /** Where machines ask by HTTP. */
   #addresses: readonly ListenAddress[] = [];
+  /** Where BMCs ask by HTTPS. */
+  #secureAddresses: readonly ListenAddress[] = [];
   #http: HttpListener[] = [];
   #tftp: TftpServer[] = [];
 
   constructor(settings: BootSettings, surroundings: BootSurroundings) {
-    const { data, store, log, images, status, hostKeys, dhcp, postscripts } = surroundings;
+    const {
+      data,
+      store,
+      log,
+      images,
+      box,
+      status,
+      hostKeys,
+      dhcp,
+      bootServers,
+      events,
+      remote,
+      connections,
+      news,
+      servers,
+    } = surroundings;
+    const { postscripts, sources } = remote;
     const { directory, tokenLifetime, newBoots } = settings;
     this.#settings = settings;
     this.#log = log;
     this.#data = data;
+    this.#store = store;
     const index = (this.index = new NodeIndex(store));
-    const reports = (this.reports = new BootReports(status));
+    const reports = (this.reports = new BootReports(status, news));
+    // Installers fetch thousands of files.
+    reports.subscribe((node, { step, text }) => step !== 'file' && events.boot(node, step, text));
     const closedSince = (node: string): Date | undefined => this.tokens.closedSince(node);
-    this.watcher = new BootWatcher({ reports, status, isServed: () => this.isServed, closedSince }, settings);
+    const { shared } = store.database;
+    const held = new HeldNames<Provisioning>('provisioning', provisioningMembers, { shared, servers, data, log });
+    const isServed = (): boolean => this.isServed;
+    this.watcher = new BootWatcher({ reports, status, isServed, closedSince, held, server: servers.name }, settings);
     const tokens = (this.tokens = new BootTokens(store, index, {
       lifetime: tokenLifetime * 1_000,
       isNewBoot: async (address, since) => {
@@ -78,34 +150,73 @@ export class BootServer {
     }));
     const loaders = (this.#loaders = new Loaders(directory));
     const routes: BootRoute[] = (this.routes = []);
+    this.source = new BootCatalog(routes, reports);
     const own = directory === undefined ? [] : [join(directory, 'ramdisk')];
     const ramdisks = (this.ramdisks = new Ramdisks([...own, join(data, 'ramdisk')]));
     const packs = new BootPacks(images);
-    const orders = new NodeOrders({ index, tokens, packs, ramdisks, routes, log });
+    this.readiness = (snapshot, wanted) => readinessOf(snapshot, wanted, { packs, images });
+    const strangers = new Strangers(log, events);
+    const overlays = (this.overlays = new Overlays(images.paths, box));
+    this.#overlayTimer = new OverlayTimer({ store, overlays, remote, connections, log });
+    const orders = new NodeOrders({
+      index,
+      tokens,
+      packs,
+      ramdisks,
+      overlays,
+      paths: images.paths,
+      routes,
+      log,
+      strangers,
+    });
+    const records = new MediaRecords({ shared, servers, data, log });
+    this.media = new MediaShelf({
+      records,
+      box,
+      loaders,
+      index,
+      orders,
+      tokens,
+      reports,
+      source: this.source,
+      mediaBase: (bmc) => mediaBase({ secure: this.#secureAddresses, plain: this.#addresses }, bmc),
+      serverOf: async (address) => {
+        const { host, port } = await reached(this.#addresses, address);
+        return { host: bootServers.bootServerOf(address) ?? host, port };
+      },
+    });
     routes.push(
-      scriptRoute(index, orders),
+      this.media.route(),
+      scriptRoute(index, orders, (node, client) => otherServers(bootServers, index.snapshot, node, client)),
       imageRoute(packs, index),
       loaderRoute(loaders, index, log),
       ramdiskRoute(ramdisks, index),
       referenceRoute(index, orders),
       installRoute(index),
-      postscriptRoute(index, tokens, postscripts),
+      postscriptRoute(index, tokens, { postscripts, sources, sync: new FirstBootSync(sources) }),
       stateliteRoute(index, tokens),
+      overlayRoute(index, tokens, overlays),
       loginRoute(tokens, images.publicKey),
-      answerRoute(images, index, tokens),
+      answerRoute(images, index, tokens, overlays),
       reportRoute({ store, tokens, reports, hostKeys, log }),
     );
   }
 
   /** Listens where the settings say; an address that cannot be had is a Fault. */
-  async start(): Promise<void> {
+  async start(leases: Pick<Leases, 'keep'>, credentials: ListenerServices['credentials']): Promise<void> {
+    await this.watcher.resume();
+    await this.media.resume();
     const { listen = [], tftpListen = [] } = this.#settings;
     const log = this.#log;
-    const { reports, routes } = this;
+    const { reports, source } = this;
+    const exists = (node: string): boolean => this.index.snapshot.get('nodelist', node) !== undefined;
+    reports.past.open(new BootHistoryFile(join(this.#data, 'boot-history.jsonl'), log), exists);
+    this.#forgetGoneNodes();
     const { maxConnectionsPerAddress } = this.#settings;
     const countedAs = (address: string): string => this.index.countedAs(address);
-    const services = { catalog: new BootCatalog(routes), reports, routes, log, maxConnectionsPerAddress, countedAs };
+    const services = { source, log, maxConnectionsPerAddress, countedAs };
     await this.#startHttp(listen, services);
+    await this.#startMedia(services, credentials);
     const httpPort = (): number => this.#addresses[0]?.port ?? 80;
     for (const address of tftpListen) {
       const server = await listenTftp(address, { ...services, httpPort });
@@ -114,6 +225,20 @@ export class BootServer {
     }
     for (const address of this.#addresses) log.info(`boot files are served at http://${formatListen(address)}/`);
     if (listen.length + tftpListen.length > 0) this.#logLoaders();
+    const { overlaySeconds } = this.#settings;
+    if (overlaySeconds !== undefined) leases.keep('overlays', () => this.#overlayTimer.start(overlaySeconds));
+  }
+
+  /** A node that gets a name later has nothing to do with the one that had it before. */
+  #forgetGoneNodes(): void {
+    let before = this.#store.current.rows('nodelist');
+    this.#unsubscribe = this.#store.subscribe((current) => {
+      const rows = current.rows('nodelist');
+      const { removed, renamed } = goneNodes(before, rows);
+      before = rows;
+      for (const [from, to] of renamed) this.reports.rename(from, to);
+      for (const node of removed) this.reports.forget(node);
+    });
   }
 
   async #startHttp(listen: readonly ListenAddress[], services: ListenerServices): Promise<void> {
@@ -130,9 +255,33 @@ export class BootServer {
     this.#addresses = listen;
   }
 
+  /** By HTTPS there are media, and nothing else. */
+  async #startMedia(services: ListenerServices, credentials: ListenerServices['credentials']): Promise<void> {
+    const { mediaListen = [] } = this.#settings;
+    const source = new BootCatalog([this.media.route()], this.reports);
+    const secure: HttpListener[] = [];
+    for (const address of mediaListen) {
+      const listener = await HttpListener.listen(address, { ...services, source, credentials });
+      this.#http.push(listener);
+      secure.push(listener);
+      this.#log.info(`virtual media are served at https://${formatListen(listener.address)}/`);
+    }
+    this.#secureAddresses = secure.map(({ address }) => address);
+  }
+
+  /** Has BMCs that fetch media from now on see the certificate. */
+  show(credentials: NonNullable<ListenerServices['credentials']>): void {
+    for (const listener of this.#http) listener.show(credentials);
+  }
+
   /** Whether machines can fetch anything here. */
   get isServed(): boolean {
     return (this.#settings.listen ?? this.#settings.tftpListen) !== undefined;
+  }
+
+  /** Sentences about boot loaders that firmware may ask for and that are not here. */
+  missingLoaders(): string[] {
+    return this.#loaders.missing();
   }
 
   #logLoaders(): void {
@@ -141,9 +290,13 @@ export class BootServer {
   }
 
   async close(): Promise<void> {
+    this.#unsubscribe?.();
+    await this.watcher.flush();
+    await this.#overlayTimer.close();
     await this.#nginx?.close();
     await Promise.all([...this.#http, ...this.#tftp].map((listener) => listener.close()));
     this.#http = [];
     this.#tftp = [];
+    await this.reports.close();
   }
 }

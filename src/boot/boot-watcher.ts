@@ -1,6 +1,8 @@
+import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { NamedSlots } from '../core/limiter.ts';
 import { unlessAborted, within } from '../core/waiting.ts';
+import type { HeldNames } from '../database/held-names.ts';
 import type { NodeStatus } from '../nodes/index.ts';
 import { diagnose } from './diagnosis.ts';
 import type { BootReports, BootNote } from './reports.ts';
@@ -14,6 +16,29 @@ export function goalOf(state: string): BootNote['step'] {
   return isRamdiskState(state) ? 'initrd' : 'booted';
 }
 
+/** The same of a boot from a medium, of which nobody sees what the node has loaded. */
+export function goalOnMedium(state: string): BootNote['step'] {
+  const goal = goalOf(state);
+  return goal === 'initrd' ? 'initramfs' : goal;
+}
+
+/** Who has a node, as other servers read it. */
+export interface Provisioning {
+  readonly user: string;
+  /** ISO time. */
+  readonly since: string;
+  readonly run: string;
+}
+
+export const provisioningMembers = { user: Type.String(), since: Type.String(), run: Type.String() };
+
+/** Who wants nodes, and how many seconds each has to boot. */
+export interface Claimant {
+  readonly user: string;
+  readonly run: string;
+  readonly seconds?: number | undefined;
+}
+
 interface Surroundings {
   readonly reports: BootReports;
   readonly status: Pick<NodeStatus, 'note' | 'flush'>;
@@ -21,6 +46,10 @@ interface Surroundings {
   isServed(): boolean;
   /** Since when the node's system runs, as far as anything shows. */
   closedSince(node: string): Date | undefined;
+  /** Nodes that one server of a database boots at a time. */
+  readonly held: HeldNames<Provisioning>;
+  /** The name of this server. */
+  readonly server: string;
 }
 
 /** Watches nodes boot, each for one caller at a time, and bounds how many do at once. */
@@ -38,24 +67,73 @@ export class BootWatcher {
     surroundings.reports.subscribe((node, note) => this.#watches.get(node)?.hear(note));
   }
 
-  /** Takes a node for a caller, who gives it back by `release`. It has so many seconds to boot, or those of the setting. */
-  claim(node: string, user: string, seconds = this.#timeout): BootWatch {
-    this.checkFree(node);
-    const watch = new BootWatch(node, user, seconds, this.#surroundings);
-    this.#watches.set(node, watch);
-    return watch;
+  /** Takes the nodes for a caller, who gives each back by `release`; answers with those that somebody else has, and why they are refused. */
+  async claim(
+    nodes: readonly string[],
+    { user, run, seconds = this.#timeout }: Claimant,
+  ): Promise<{ readonly watches: ReadonlyMap<string, BootWatch>; readonly refused: ReadonlyMap<string, Fault> }> {
+    const { held } = this.#surroundings;
+    const watches = new Map<string, BootWatch>();
+    const refused = new Map<string, Fault>();
+    for (const node of nodes) {
+      const other = this.#watches.get(node);
+      if (other) refused.set(node, this.#taken(other.note));
+      else {
+        const watch = new BootWatch(node, { user, run, seconds }, this.#surroundings);
+        watches.set(node, watch);
+        this.#watches.set(node, watch);
+      }
+    }
+    try {
+      const notes = new Map([...watches.values()].map((watch) => [watch.node, watch.note]));
+      for (const [node, note] of await held.take(notes)) {
+        refused.set(node, this.#takenElsewhere(note));
+        this.#watches.delete(node);
+        watches.delete(node);
+      }
+    } catch (error) {
+      for (const watch of watches.values()) this.release(watch);
+      throw error;
+    }
+    return { watches, refused };
   }
 
-  /** Refuses a node that somebody has claimed. */
-  checkFree(node: string): void {
-    const other = this.#watches.get(node);
-    if (other)
-      throw new Fault('conflict', `user "${other.user}" has been provisioning it since ${other.since.toISOString()}.`);
+  /** The same without taking anything. */
+  async taken(nodes: readonly string[]): Promise<ReadonlyMap<string, Fault>> {
+    const here = nodes.flatMap((node): [string, Fault][] => {
+      const other = this.#watches.get(node);
+      return other ? [[node, this.#taken(other.note)]] : [];
+    });
+    const elsewhere = await this.#surroundings.held.others(nodes);
+    const there = [...elsewhere].map(([node, note]) => [node, this.#takenElsewhere(note)] as const);
+    return new Map([...here, ...there]);
+  }
+
+  #takenElsewhere(note: (Provisioning & { readonly server: string }) | undefined): Fault {
+    if (note) return this.#taken(note, note.server);
+    return new Fault(
+      'conflict',
+      'a server of another version is provisioning it. Send the request again when that has ended, and run the same version on all servers: GET /servers lists their versions.',
+    );
+  }
+
+  #taken({ user, since, run }: Provisioning, server = this.#surroundings.server): Fault {
+    return new Fault(
+      'conflict',
+      `user "${user}" has been provisioning it since ${since} (run ${run} at server ${server}).`,
+    );
+  }
+
+  /** Gives up nodes that an earlier process of this server was booting. */
+  resume(): Promise<void> {
+    return this.#surroundings.held.resume();
   }
 
   /** By then somebody else may have the node. */
   release(watch: BootWatch): void {
-    if (this.#watches.get(watch.node) === watch) this.#watches.delete(watch.node);
+    if (this.#watches.get(watch.node) !== watch) return;
+    this.#watches.delete(watch.node);
+    this.#surroundings.held.release(watch.node);
   }
 
   /** Does the work that boots a node when its turn has come; who still waits when muster is stopped has waited in vain. */
@@ -70,9 +148,10 @@ export class BootWatcher {
     });
   }
 
-  /** Resolves when the status of nodes is to be seen. */
-  flush(): Promise<void> {
-    return this.#surroundings.status.flush();
+  /** Resolves when the status of nodes is to be seen, and those that were released are free at all servers. */
+  async flush(): Promise<void> {
+    const { status, held } = this.#surroundings;
+    await Promise.all([status.flush(), held.released()]);
   }
 
   /** Machines go on booting; nobody learns how it ended. */
@@ -85,33 +164,37 @@ export class BootWatcher {
 /** The boot of one node, from before it is powered on. */
 export class BootWatch {
   readonly node: string;
-  readonly user: string;
-  readonly since = new Date();
-  readonly #seconds: number;
+  readonly note: Provisioning;
+  /** That the node has to boot. */
+  readonly seconds: number;
   readonly #surroundings: Surroundings;
   readonly #ended = Promise.withResolvers<void>();
   /** What it is to boot, and since when what it does counts. */
-  #boots: { readonly state: string; readonly from: Date } | undefined;
+  #boots: { readonly state: string; readonly goal: BootNote['step']; readonly from: Date } | undefined;
   #isHeard = false;
 
-  constructor(node: string, user: string, seconds: number, surroundings: Surroundings) {
+  constructor(
+    node: string,
+    { user, run, seconds }: Claimant & { readonly seconds: number },
+    surroundings: Surroundings,
+  ) {
     this.node = node;
-    this.user = user;
-    this.#seconds = seconds;
+    this.note = { user, run, since: new Date().toISOString() };
+    this.seconds = seconds;
     this.#surroundings = surroundings;
     this.#ended.promise.catch(() => undefined);
   }
 
   /** What the node does from now on counts. */
-  begin(state: string): void {
-    this.#boots = { state, from: new Date() };
+  begin(state: string, goal = goalOf(state)): void {
+    this.#boots = { state, goal, from: new Date() };
   }
 
   hear({ step, complete, leadsTo }: BootNote): void {
     if (!this.#boots) return;
     this.#isHeard = true;
     if (step === 'failed' || leadsTo === 'failed') this.#ended.reject(this.#fault('invalid', 'its boot has failed'));
-    else if (step === goalOf(this.#boots.state) && complete !== false) this.#ended.resolve();
+    else if (step === this.#boots.goal && complete !== false) this.#ended.resolve();
   }
 
   /** It may have begun to boot before that was sure, and then its status says more already. */
@@ -125,13 +208,13 @@ export class BootWatch {
 
   /** Resolves when the boot has come to its goal. */
   async end(signal: AbortSignal): Promise<void> {
-    const late = (): Fault => this.#fault('deadline', `it has not booted within ${this.#seconds} seconds`);
-    await within(this.#seconds * 1_000, late, signal, (stop) => unlessAborted(this.#ended.promise, stop));
+    const late = (): Fault => this.#fault('deadline', `it has not booted within ${this.seconds} seconds`);
+    await within(this.seconds * 1_000, late, signal, (stop) => unlessAborted(this.#ended.promise, stop));
   }
 
   #fault(kind: 'invalid' | 'deadline' | 'unavailable', what: string): Fault {
     const { reports, isServed, closedSince } = this.#surroundings;
-    const { state, from } = this.#boots ?? { state: '', from: this.since };
+    const { state, from } = this.#boots ?? { state: '', from: new Date(this.note.since) };
     const boot = reports.of(this.node);
     const notes = boot?.notes.filter(({ at }) => at >= from) ?? [];
     const why = diagnose(boot && { ...boot, notes }, {

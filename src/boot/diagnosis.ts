@@ -1,3 +1,4 @@
+import { failureOf } from './past-boots.ts';
 import type { Boot, BootNote, BootStep, ForeignClient } from './reports.ts';
 import { isLocalState } from './states.ts';
 
@@ -44,6 +45,7 @@ function withoutToken({ notes }: Boot, { state, closedSince }: Circumstances): s
 }
 
 function sentence(boot: Boot, last: BootNote, { state, now }: Circumstances): string {
+  if (last.step === 'failed') return `It failed ${ago(last.at, now)}${afterColon(failureOf(boot))}.`;
   const since = ago(last.at, now);
   if (last.source !== 'report' && last.complete === false)
     return `It began to fetch ${last.text ?? last.step} ${since} and did not get all of it: the network is slow or lossy, or the machine was reset.`;
@@ -87,12 +89,16 @@ interface Seen {
 
 type Sentence = (seen: Seen) => string;
 
-const reported: Sentence = ({ last, since }) =>
-  `It reported ${since} that it is at "${last.step}"${last.text === undefined ? '' : `: ${last.text}`}. Nothing was heard since.`;
+const afterColon = (text: string | undefined): string => (text === undefined ? '' : `: ${text}`);
 
-const sentences: Readonly<Record<BootStep, Sentence>> = {
+const reported: Sentence = ({ last, since }) =>
+  `It reported ${since} that it is at "${last.step}"${afterColon(last.text)}. Nothing was heard since.`;
+
+const sentences: Readonly<Record<Exclude<BootStep, 'failed'>, Sentence>> = {
   loader: ({ when, last }) =>
-    `It fetched the loader ${last.text ?? ''}${when}, and never the boot script: the loader does not run on it, Secure Boot refuses it, or its network card gets no address then.`,
+    last.source === 'media'
+      ? `Its BMC was given its boot medium${when}. Nothing was heard since: does its firmware start from it (UEFI, not BIOS), can its BMC fetch it in time, and has its kernel a driver for the network card?`
+      : `It fetched the loader ${last.text ?? ''}${when}, and never the boot script: the loader does not run on it, Secure Boot refuses it, or its network card gets no address then.`,
   script: ({ when, state }) =>
     isLocalState(state)
       ? `It was sent to its disk${when}.`
@@ -105,6 +111,7 @@ const sentences: Readonly<Record<BootStep, Sentence>> = {
   bundle: ({ when }) => `It fetched its scripts${when}. Nothing was heard since.`,
   plan: ({ when }) =>
     `It fetched the list of its statelite files${when}. Nothing was heard since: do the servers of statemnt and litetree answer it?`,
+  overlay: ({ when }) => `It fetched the files of its overlays${when}. Nothing was heard since.`,
   file: ({ last, when }) => `The installer fetched ${last.text ?? 'a file'}${when}. Nothing was heard since.`,
   initramfs: reported,
   fetching: reported,
@@ -116,5 +123,4 @@ const sentences: Readonly<Record<BootStep, Sentence>> = {
   booting: reported,
   postscripts: reported,
   booted: ({ since }) => `It has booted, ${since}.`,
-  failed: ({ last, since }) => `It failed ${since}${last.text === undefined ? '' : `: ${last.text}`}.`,
 };

@@ -1,18 +1,33 @@
 import { readdir } from 'node:fs/promises';
+import type { Sources } from '../access/file-sources.ts';
+import { orFault, unlessFault } from '../core/errors.ts';
 import { commandLine, quoteWord, withEnvironment } from '../core/shell-words.ts';
 import type { EffectiveReader } from '../objects/effective.ts';
 import {
   hasScript,
   missingScript,
   ownScripts,
+  PackageLists,
   type Postscript,
   scriptDirectory,
   scriptEnvironment,
   scriptsOf,
+  type SoftwareName,
+  softwareScript,
 } from '../nodes/index.ts';
+import { type FirstBootSync, syncing } from './first-boot-sync.ts';
 
 /** Where scripts are on nodes, as `POST postscript` has it. */
 const onNode = '/xcatpost';
+
+/** What the scripts of a first boot come from. */
+export interface ScriptSources {
+  /** The directory of the scripts. */
+  readonly postscripts: string;
+  /** Where lists of packages may lie. */
+  readonly sources: Sources;
+  readonly sync: FirstBootSync;
+}
 
 /**
  * What a node runs when it is up for the first time: it fetches the directory of the scripts and runs those of all nodes, of its image and
@@ -21,17 +36,25 @@ const onNode = '/xcatpost';
 export async function firstBootScript(
   reader: EffectiveReader,
   node: string,
-  postscripts: string,
+  from: ScriptSources,
 ): Promise<string | undefined> {
   const scripts = scriptsOf(reader, node);
   if (scripts.length === 0) return undefined;
-  const directory = scriptDirectory(postscripts);
+  const directory = scriptDirectory(from.postscripts);
   const files = directory === undefined ? [] : await filesBelow(directory);
   const { open, sealed } = scriptEnvironment(reader, node);
   const { UPDATENODE: _, ...environment } = open;
+  const steps: string[] = [];
+  for (const script of scripts) {
+    const own = ownScripts.find((name) => name === script.name);
+    if (hasScript(directory, script.name)) steps.push(runLine(script));
+    else if (own === undefined) steps.push(`lacks ${quoteWord(missingScript(script.text))}`);
+    else steps.push(...(await ownLines(reader, node, own, script, from)));
+  }
   const lines = [
     `# The first scripts of ${node}, made by muster.`,
     helpers,
+    syncing,
     `mkdir -p ${onNode} && cd ${onNode} || exit 1`,
     ...files.map((path) => `get ${quoteWord(path)} ${quoteWord(path.split('/').map(encodeURIComponent).join('/'))}`),
     // This text travels in the clear.
@@ -39,18 +62,38 @@ export async function firstBootScript(
       (name) => `echo ${quoteWord(`${name} is a secret, which scripts get only by POST .../postscript.`)}`,
     ),
     withEnvironment(environment, 'PATH="$PWD:$PATH"'),
-    ...scripts.map((script) => {
-      if (hasScript(directory, script.name)) return runLine(script);
-      const isOwn = ownScripts.some((name) => name === script.name);
-      return isOwn ? `echo ${quoteWord(later(script))}` : `lacks ${quoteWord(missingScript(script.text))}`;
-    }),
+    ...steps,
     'finish',
   ];
   return `${lines.join('\n')}\n`;
 }
 
-/** What muster does by itself, it does through SSH. */
-const later = ({ text }: Postscript): string => `${text} is left to POST .../updating.`;
+/** What muster does itself on running nodes, the node does here: it fetches the files, and has a package manager. */
+async function ownLines(
+  reader: EffectiveReader,
+  node: string,
+  own: (typeof ownScripts)[number],
+  { type, text }: Postscript,
+  { sources, sync }: ScriptSources,
+): Promise<string[]> {
+  const done = await orFault(
+    own === 'syncfiles' ? sync.lines(reader, node) : softwareLines(reader, node, own, sources),
+  );
+  if (!Array.isArray(done)) return [`lacks ${quoteWord(`${text}: ${done.sentences.join(' ')}`)}`];
+  const lines = done.map((line) => `  ${line} || code=1`);
+  return [`own_step() {`, '  code=0', ...lines, '  return $code', '}', `run ${type} ${quoteWord(text)} own_step`];
+}
+
+async function softwareLines(
+  reader: EffectiveReader,
+  node: string,
+  name: SoftwareName,
+  sources: Sources,
+): Promise<string[]> {
+  const lists = new PackageLists(reader, sources);
+  const steps = unlessFault(lists.found.all[await lists.keyFor(node, name)]!);
+  return steps.length === 0 ? [] : [commandLine(['sh', '-c', softwareScript(steps)])];
+}
 
 const helpers = `failed= count=0
 get() {

@@ -56,6 +56,21 @@ const loaders: readonly Loader[] = [
     for: 'x86_64 machines with Secure Boot',
   },
   {
+    name: 'gcdx64.efi',
+    places: ['/usr/lib/grub/x86_64-efi-signed/gcdx64.efi.signed'],
+    remedy: 'apt install grub-efi-amd64-signed',
+    for: 'x86_64 machines that boot by virtual media',
+    isRare: true,
+  },
+  {
+    name: 'gcdaa64.efi',
+    places: ['/usr/lib/grub/arm64-efi-signed/gcdaa64.efi.signed'],
+    remedy:
+      'grub-efi-arm64-signed has it; put its gcdaa64.efi.signed under this name into the directory of boot.directory',
+    for: 'arm64 machines that boot by virtual media',
+    isRare: true,
+  },
+  {
     name: 'shimaa64.efi',
     places: armShim,
     remedy: 'apt install debian-installer-12-netboot-arm64',

@@ -1,12 +1,14 @@
 import { canonicalAddress, networkOf } from '../access/addresses.ts';
 import { Fault } from '../core/errors.ts';
+import { normalMac } from '../core/mac.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
 import { tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from '../objects/effective.ts';
 import { interfacesOf } from '../objects/host-interfaces.ts';
+import { macClaim, onlyKeeper } from '../objects/kept-claims.ts';
 import { NodeMarks } from '../objects/node-marks.ts';
-import { normalMac, reservationsOf } from '../names/index.ts';
+import { reservationsOf } from '../names/index.ts';
 
 const macTable = tableNamed('mac');
 
@@ -16,7 +18,10 @@ export const macsOf = (reader: EffectiveReader, node: string): string[] =>
     .split('|')
     .flatMap((part) => normalMac(part.split('!', 1)[0]!.trim()) ?? []);
 
-/** Which node has an address or a MAC. What several nodes claim by their definitions is nobody's, unless a reservation decides it. */
+/**
+ * Which node has an address or a MAC. What several nodes claim by their definitions is nobody's, unless a reservation decides it; a MAC
+ * stays with the node that had it first.
+ */
 export class NodeIndex {
   readonly #store: Pick<Store, 'current'>;
   readonly #addresses = new NodeMarks((reader, node) => interfaceAddresses(reader, node).map(canonicalAddress));
@@ -52,7 +57,11 @@ export class NodeIndex {
 
   /** In lower case, with colons. */
   byMac(mac: string): string | undefined {
-    return only(this.#macs.nodes(this.snapshot, mac));
+    const { snapshot } = this;
+    const nodes = this.#macs.nodes(snapshot, mac);
+    const reserved = nodes.length > 1 ? reservationsOf(snapshot).nodeOfMac(mac) : undefined;
+    if (reserved !== undefined && nodes.includes(reserved)) return reserved;
+    return onlyKeeper(snapshot, nodes, macClaim(mac));
   }
 }
 

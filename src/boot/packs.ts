@@ -47,6 +47,11 @@ export class BootPacks {
   async current(snapshot: Snapshot, image: string): Promise<BootPack> {
     const { directory, manifest } = await this.#manifest(snapshot, image);
     const pack = manifest?.packs.find(({ id }) => id === manifest.current);
+    if (!manifest)
+      throw new Fault(
+        'invalid',
+        `The image ${image} is not built: POST /osimages/${image}/instance {"action":"gen"} does it, and then POST /osimages/${image}/instance {"action":"pack"} packs it.`,
+      );
     if (!pack)
       throw new Fault(
         'invalid',

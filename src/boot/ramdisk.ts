@@ -46,7 +46,9 @@ const storageTable = tableNamed('storage');
 export function diskArgument(osvolume: string | undefined): string {
   if (osvolume === undefined || osvolume === '' || osvolume === 'localdisk') return 'auto';
   if (/^\/dev\/[a-z][A-Za-z0-9]*$/.test(osvolume)) return osvolume;
-  if (/^(wwn|serial)=[A-Za-z0-9_.:-]+$/.test(osvolume)) return osvolume;
+  // Many disks have no number: none names no disk.
+  const isBare = /=((naa|eui|nvme|t10)\.)?(0x)?$/i.test(osvolume);
+  if (/^(wwn|serial)=[A-Za-z0-9_.:-]+$/.test(osvolume) && !isBare) return osvolume;
   throw new Fault(
     'invalid',
     `The attribute osvolume ${JSON.stringify(osvolume)} names no disk: write localdisk (the first that is empty or was written by muster), /dev/NAME, wwn=NUMBER or serial=NUMBER.`,

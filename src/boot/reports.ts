@@ -1,4 +1,6 @@
+import type { News } from '../database/news.ts';
 import type { NodeStatus } from '../nodes/index.ts';
+import { move, PastBoots } from './past-boots.ts';
 
 /** What a node itself reports of its boot. */
 export const reportSteps = [
@@ -17,11 +19,22 @@ export const reportSteps = [
 export type ReportStep = (typeof reportSteps)[number];
 
 /** What was seen of it from here: requests for files. */
-export type SeenStep = 'loader' | 'script' | 'kernel' | 'initrd' | 'root' | 'answer' | 'bundle' | 'plan' | 'file';
+export type SeenStep =
+  | 'loader'
+  | 'script'
+  | 'kernel'
+  | 'initrd'
+  | 'root'
+  | 'answer'
+  | 'bundle'
+  | 'plan'
+  | 'overlay'
+  | 'file';
 
 export type BootStep = ReportStep | SeenStep;
 
-export type BootSource = 'tftp' | 'http' | 'report';
+/** `media`: it stands on what its BMC shows it. */
+export type BootSource = 'tftp' | 'http' | 'report' | 'media';
 
 export interface BootNote {
   readonly step: BootStep;
@@ -69,6 +82,15 @@ const statusOf: Partial<Record<ReportStep, BootStatus>> = {
   failed: 'failed',
 };
 
+const statusAfter = ({ leadsTo, step }: BootNote): BootStatus | undefined => leadsTo ?? statusOf[step as ReportStep];
+
+const topic = 'boot';
+
+interface NewsOfBoot {
+  readonly node: string;
+  readonly note: Omit<BootNote, 'at'> & { readonly at: string };
+}
+
 interface KeptBoot extends Boot {
   readonly notes: BootNote[];
   lastLine: string | undefined;
@@ -79,20 +101,34 @@ interface KeptBoot extends Boot {
 /** Keeps what nodes do while they boot: what they fetch, and what they report. */
 export class BootReports {
   readonly #status: Pick<NodeStatus, 'note'>;
+  /** Other servers, whose listeners a node may go on with. */
+  readonly #news: News | undefined;
   readonly #boots = new Map<string, KeptBoot>();
   readonly #foreign = new Map<string, ForeignClient>();
   readonly #listeners = new Set<Listener>();
+  readonly past = new PastBoots();
   /** What came before is not known. */
   readonly since = new Date();
 
-  constructor(status: Pick<NodeStatus, 'note'>) {
+  constructor(status: Pick<NodeStatus, 'note'>, news?: News) {
     this.#status = status;
+    this.#news = news;
+    news?.hear<NewsOfBoot>(topic, ({ node, note }) => this.#keep(node, { ...note, at: new Date(note.at) }));
   }
 
   note(node: string, note: BootNote): void {
+    const status = statusAfter(note);
+    if (status) this.#status.note(node, status);
+    // Installers fetch thousands of files.
+    if (note.step !== 'file') this.#news?.tell(topic, { node, note });
+    this.#keep(node, note);
+  }
+
+  #keep(node: string, note: BootNote): void {
     let boot = this.#boots.get(node);
     const begins = beginnings.has(note.step);
     if (!boot || (begins && boot.hasGoneOn)) {
+      if (boot) this.past.add(node, boot);
       boot = { began: note.at, notes: [], lastLine: undefined, hasGoneOn: false };
       this.#boots.set(node, boot);
     }
@@ -101,8 +137,8 @@ export class BootReports {
     // A node that goes on and on, such as an installer with its packages, keeps its beginning and its end.
     if (boot.notes.length > mostNotes + notesCut) boot.notes.splice(mostNotes / 2, notesCut);
     if (note.source === 'report') boot.lastLine = note.text ? `${note.step} ${note.text}` : note.step;
-    const status = note.leadsTo ?? statusOf[note.step as ReportStep];
-    if (status) this.#status.note(node, status);
+    const status = statusAfter(note);
+    if (status === 'booted' || status === 'failed') this.past.keep(node, boot);
     for (const listener of this.#listeners) listener(node, note);
   }
 
@@ -114,6 +150,25 @@ export class BootReports {
   /** The last of them. */
   foreignOf(node: string): ForeignClient | undefined {
     return this.#foreign.get(node);
+  }
+
+  /** What a node did goes with it; one that gets its name later has done nothing. */
+  forget(node: string): void {
+    this.#boots.delete(node);
+    this.#foreign.delete(node);
+    this.past.forget(node);
+  }
+
+  rename(from: string, to: string): void {
+    move(this.#boots, from, to);
+    move(this.#foreign, from, to);
+    this.past.rename(from, to);
+  }
+
+  /** What is under way is past for the muster that is started next. */
+  async close(): Promise<void> {
+    for (const [node, boot] of this.#boots) this.past.keep(node, boot);
+    await this.past.close();
   }
 
   of(node: string): Boot | undefined {

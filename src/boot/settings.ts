@@ -9,6 +9,11 @@ export const bootSettings = Type.Object({
       defaultText: 'off',
     },
   ),
+  mediaListen: setting(
+    ListenAddresses,
+    'addresses and ports where BMCs fetch virtual media by HTTPS, with the certificate of this server; without it they use `boot.listen`',
+    { defaultText: 'off' },
+  ),
   tftpListen: setting(
     ListenAddresses,
     'addresses and ports where firmware fetches files by TFTP; the usual port is 69',
@@ -28,6 +33,11 @@ export const bootSettings = Type.Object({
     oneOf('shown', 'assumed'),
     "when a node that has booted gets a new boot token: `shown`, after nodeset, rpower or an IPv4 lease that muster's DHCP gave its firmware; `assumed`, whenever its script is fetched, which any user of the node can do; with IPv6 it is always `assumed`",
     { default: 'shown' },
+  ),
+  overlaySeconds: setting(
+    Count,
+    'seconds between two rounds in which muster brings nodes with the status `booted` the files of their overlays by SSH',
+    { defaultText: 'off; `muster overlay send` does it once' },
   ),
   atOnce: setting(Count, 'nodes that `rinstall` and `provision` boot at the same time; the others wait', {
     default: 256,

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import { Fault } from '../core/errors.ts';
 import { isEnabled, type Row, tableNamed, tables } from '../database/tables.ts';
-import { type EffectiveReader, listItems } from '../objects/effective.ts';
+import { listItems } from '../core/list-items.ts';
+import type { EffectiveReader } from '../objects/effective.ts';
 import type { NodeImage } from '../objects/node-image.ts';
 import { encodedWord } from './scripts/words.ts';
 

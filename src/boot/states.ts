@@ -1,10 +1,20 @@
 import { Fault } from '../core/errors.ts';
+import { noPlugin } from '../core/plugin-tables.ts';
 import { type NodeResult, nodeFailure } from '../core/results.ts';
 import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, type Row, tableNamed } from '../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
+import { keeperOf, macClaim } from '../objects/kept-claims.ts';
+import { imageNamed as describedImage } from '../objects/node-image.ts';
+import { reservationsOf } from '../names/index.ts';
+import { addedProblem } from './added-arguments.ts';
+import { diskOf, dropDecision, endsOnDisk, keepDecision } from './decision.ts';
+import { decideLater, type Later, laterOf, laterText } from './later-decisions.ts';
+import { macsOf } from './node-index.ts';
+import { diskArgument } from './ramdisk.ts';
+import { type ReadinessByImage, readyFor } from './readiness.ts';
 import { type BootMethod, bootMethods, isBootMethod } from './scripts/reference.ts';
 import { endToken } from './tokens.ts';
 
@@ -32,7 +42,7 @@ const resourceTable = tableNamed('noderes');
 const macTable = tableNamed('mac');
 
 /** The tables that a change of boot states writes. */
-export const stateTables: readonly string[] = ['chain', 'nodetype', 'boottoken'];
+export const stateTables: readonly string[] = ['chain', 'nodetype', 'bootchoice', 'boottoken'];
 
 /** The node is left to its own disk. */
 export const isLocalState = (state: string): boolean => state === 'boot' || state === 'offline';
@@ -42,6 +52,10 @@ export const isTaskState = (state: string): boolean => /^run(cmd|image)=/.test(s
 
 /** The small ramdisk is what the node boots, without a task. */
 export const isRamdiskState = (state: string): boolean => ['shell', 'standby', 'shutdown'].includes(state);
+
+/** The node boots its image, or is installed from it. */
+export const isImageState = (state: string): boolean =>
+  !isLocalState(state) && !isTaskState(state) && !isRamdiskState(state);
 
 /** A state, and those that follow it. */
 export interface BootStates {
@@ -100,27 +114,38 @@ function checkedDiscovery(text: string): string {
   return text;
 }
 
+export interface BootStateOptions {
+  /** What the nodes are by then, where the draft itself changes that. */
+  readonly snapshot?: Snapshot | undefined;
+  /** What nodes find if they boot; absent: nobody has looked. */
+  readonly readiness?: ReadinessByImage | undefined;
+  /** Sets what cannot boot now, and says so. */
+  readonly force?: boolean | undefined;
+}
+
 /**
- * Brings nodes to a state: what they are to do stands in `chain`, what they then are in `nodetype`. A node that cannot be brought
- * there fails alone. An image that is named and does not exist refuses all.
+ * Brings nodes to a state: what they are to do stands in `chain` and `bootchoice`, what they then are in `nodetype`. A node that cannot
+ * be brought there fails alone. An image that is named and does not exist refuses all.
  */
 export function* planBootStates(
   draft: Draft,
   nodes: readonly string[],
   { first, rest }: BootStates,
-  /** What the nodes are by then, where the draft itself changes that. */
-  snapshot = draft.base,
+  options: BootStateOptions = {},
 ): Interruptible<NodeResult[]> {
+  const { snapshot = draft.base } = options;
   const reader = effectiveReader(snapshot);
   if (first.kind === 'image' && first.name !== undefined) imageNamed(draft.base, first.name);
   const results: NodeResult[] = [];
   yield* eachInSlices(nodes, (node) => {
     try {
-      const bootstate = bringTo(draft, reader, node, first, rest);
-      const Message = first.kind === 'image' ? mismatch(draft, reader, node) : undefined;
-      results.push({ node, value: { bootstate, ...(Message === undefined ? {} : { Message }) } });
-      // Whatever the node boots now was not what is wanted any more.
-      endToken(draft, node);
+      const messages: string[] = [];
+      const bootstate = bringTo(draft, reader, node, first, rest, { ...options, messages });
+      const odd = first.kind === 'image' ? mismatch(draft, reader, node) : undefined;
+      const Message = [...messages, ...(odd === undefined ? [] : [odd])].join(' ');
+      results.push({ node, value: { bootstate, ...(Message === '' ? {} : { Message }) } });
+      // Whatever the node boots now is not what is wanted any more, unless its state stays.
+      if (first.kind !== 'enact' && first.kind !== 'ondiscover') endToken(draft, node);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       results.push(nodeFailure(node, error));
@@ -129,8 +154,22 @@ export function* planBootStates(
   return results;
 }
 
+/** Messages name what was set though it looks wrong. */
+type Bringing = Omit<BootStateOptions, 'snapshot'> & {
+  readonly messages: string[];
+  /** What was decided of the state and of those that follow it, when the list was set. */
+  readonly decided?: readonly Later[] | undefined;
+};
+
 /** The state as it is kept and shown. */
-function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: BootState, rest: string): string {
+function bringTo(
+  draft: Draft,
+  reader: EffectiveReader,
+  node: string,
+  state: BootState,
+  rest: string,
+  bringing: Bringing,
+): string {
   if (state.kind === 'next') {
     const left = reader.row(chainTable, node)?.['currchain'];
     if (!left)
@@ -138,7 +177,7 @@ function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: Boo
         reference: ['Cannot determine current state for this node'],
       });
     const next = parseBootStates(left);
-    return bringTo(draft, reader, node, next.first, next.rest);
+    return bringTo(draft, reader, node, next.first, next.rest, bringing);
   }
   if (state.kind === 'ondiscover') {
     draft.merge('chain', node, { node, ondiscover: state.text });
@@ -154,23 +193,109 @@ function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: Boo
     throw new Fault(
       'invalid',
       `The attribute netboot ${method === '' ? 'is not set' : `is "${method}"`}; set it to one of ${bootMethods.join(', ')}.`,
-      { reference: ['Unable to identify plugin for this command, check relevant tables: noderes.netboot'] },
+      { reference: [noPlugin('nodeset')] },
     );
-  if (state.kind === 'image') return bringToImage(draft, reader, node, state.name, rest);
+  if (state.kind === 'image') return bringToImage(draft, reader, node, state.name, rest, bringing);
   const text = state.kind === 'word' ? state.word : state.text;
+  const added = isLocalState(text) ? undefined : addedProblem(reader, node);
+  refuseUnbootable(added === undefined ? [] : [added], bringing);
   // A node without a disk would boot its image again, whatever its state says.
-  if (text === 'boot' && isDiskless(draft.base, reader, node))
-    draft.merge('nodetype', node, { node, provmethod: undefined });
+  const dropsImage = text === 'boot' && isDiskless(draft.base, reader, node);
+  const image = dropsImage ? '' : (reader.row(typeTable, node)?.['provmethod'] ?? '');
+  const later = laterText(laterIn(draft, reader, node, { rest, image }, bringing));
+  if (dropsImage) draft.merge('nodetype', node, { node, provmethod: undefined });
   draft.merge('chain', node, { node, currstate: text, currchain: rest === '' ? undefined : rest });
+  if (later === undefined) dropDecision(draft, node);
+  else keepDecision(draft, node, text, {}, later);
   return text;
+}
+
+/** What was decided of what follows before stays. What is decided now must be able to boot, as if it came first. */
+function laterIn(
+  draft: Draft,
+  reader: EffectiveReader,
+  node: string,
+  after: { readonly rest: string; readonly image: string },
+  bringing: Bringing,
+): readonly Later[] | undefined {
+  const { decided, readiness } = bringing;
+  if (decided) return decided.slice(1);
+  const later = decideLater(draft, reader, node, after, readiness);
+  const problems = (later ?? []).flatMap(({ item, image, disk }) =>
+    image === undefined
+      ? []
+      : problemsOf(reader, node, image, disk, readiness).map((problem) => `Later in the list, ${item}: ${problem}`),
+  );
+  refuseUnbootable(problems, bringing);
+  return later;
+}
+
+/** Why a node cannot boot an image, wherever it stands in a list. */
+function problemsOf(
+  reader: EffectiveReader,
+  node: string,
+  name: string,
+  disk: string | undefined,
+  readiness: ReadinessByImage | undefined,
+): string[] {
+  const undescribed = descriptionProblem(reader.snapshot, name);
+  if (undescribed !== undefined) return [undescribed];
+  const added = addedProblem(reader, node, describedImage(reader, name));
+  const found = [readyFor(readiness, name, node)?.problem, diskProblem(disk), added, macProblem(reader, node)];
+  return found.filter((problem) => problem !== undefined);
+}
+
+/** Without a MAC address that it keeps, no machine boots as the node. */
+function macProblem(reader: EffectiveReader, node: string): string | undefined {
+  if (!reader.row(macTable, node)?.['mac']) return noMac;
+  const macs = macsOf(reader, node);
+  const reservations = reservationsOf(reader.snapshot);
+  const isOthers = (mac: string): boolean => {
+    const keeper = keeperOf(reader, macClaim(mac));
+    return keeper !== undefined && keeper !== node && reservations.nodeOfMac(mac) !== node;
+  };
+  if (macs.length === 0 || !macs.every(isOthers)) return undefined;
+  return `Another node keeps its MAC address ${macs.join(', ')}: a machine with it boots as that node. Give one of them another.`;
+}
+
+const noMac = 'No MAC address available for this node';
+
+function descriptionProblem(snapshot: Snapshot, name: string): string | undefined {
+  try {
+    descriptionOf(snapshot, name);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Fault) return error.message;
+    throw error;
+  }
+}
+
+/** What an image must say for nodes to boot it. */
+function descriptionOf(snapshot: Snapshot, name: string | undefined) {
+  if (!name)
+    throw new Fault('invalid', 'No image is named, and the attribute provmethod of the node names none either.', {
+      reference: ['OS image name must be specified in nodetype.provmethod'],
+    });
+  const { provmethod, osvers, osarch, profile } = imageNamed(snapshot, name);
+  if (!provmethod || !osvers || !osarch || !profile)
+    throw new Fault('invalid', `The image ${name} lacks one of provmethod, osvers, osarch and profile.`);
+  return { name, provmethod, osvers, osarch, profile };
 }
 
 /** What follows once a node has its system on its disk: what is left to do, else to boot from there. */
 export function stateAfterInstallation(draft: Draft, node: string): void {
   const reader = effectiveReader(draft.base);
-  const row = reader.row(chainTable, node);
-  if (row?.['currchain']) bringTo(draft, reader, node, { kind: 'next' }, '');
-  else if (row?.['currstate'] !== undefined) draft.merge('chain', node, { node, currstate: 'boot' });
+  const { currstate, currchain } = reader.row(chainTable, node) ?? {};
+  if (currstate === undefined) return;
+  try {
+    const bringing = { messages: [], force: true, decided: laterOf(reader, node) };
+    if (currchain) return void bringTo(draft, reader, node, { kind: 'next' }, '', bringing);
+  } catch (error) {
+    // Whatever is wrong with the rest, the node must not be installed again.
+    if (!(error instanceof Fault)) throw error;
+  }
+  draft.merge('chain', node, { node, currstate: 'boot', currchain: undefined });
+  dropDecision(draft, node);
 }
 
 function bringToImage(
@@ -179,31 +304,48 @@ function bringToImage(
   node: string,
   given: string | undefined,
   rest: string,
+  bringing: Bringing,
 ): string {
-  const name = given ?? reader.row(typeTable, node)?.['provmethod'];
-  if (!name)
-    throw new Fault('invalid', 'No image is named, and the attribute provmethod of the node names none either.', {
-      reference: ['OS image name must be specified in nodetype.provmethod'],
-    });
-  const { provmethod, osvers, osarch, profile } = imageNamed(draft.base, name);
-  if (!provmethod || !osvers || !osarch || !profile)
-    throw new Fault('invalid', `The image ${name} lacks one of provmethod, osvers, osarch and profile.`);
+  const wanted = given ?? reader.row(typeTable, node)?.['provmethod'];
+  const { name, provmethod, osvers, osarch, profile } = descriptionOf(draft.base, wanted);
   const problem = methodProblem(reader.row(resourceTable, node)?.['netboot'] ?? '', osarch);
   // Whoever names the image means it.
   if (given === undefined && problem !== undefined) throw new Fault('invalid', problem);
-  if (!reader.row(macTable, node)?.['mac']) throw new Fault('invalid', 'No MAC address available for this node');
-  const currstate = `${provmethod} ${osvers}-${osarch}-${profile}`;
+  if (!reader.row(macTable, node)?.['mac']) throw new Fault('invalid', noMac);
+  const ready = readyFor(bringing.readiness, name, node);
+  const before = bringing.decided?.[0];
+  const disk = endsOnDisk(provmethod) ? (before ? before.disk : diskOf(reader, node)) : undefined;
+  refuseUnbootable(problemsOf(reader, node, name, disk, bringing.readiness), bringing);
+  const later = laterText(laterIn(draft, reader, node, { rest, image: name }, bringing));
+  // Where the image has changed since, the boot is refused by this.
+  const currstate = before?.state ?? `${provmethod} ${osvers}-${osarch}-${profile}`;
   draft.merge('nodetype', node, { node, provmethod: name, os: osvers, arch: osarch, profile });
   const next = rest !== '' ? rest : endsOnDisk(provmethod) ? 'boot' : undefined;
   draft.merge('chain', node, { node, currstate, currchain: next });
+  const { pack, layout } = disk === undefined ? {} : (before ?? ready ?? {});
+  keepDecision(draft, node, currstate, { image: before?.image ?? name, disk, pack, layout }, later);
   return currstate;
+}
+
+/** What cannot boot is found out now, not in front of a screen. */
+function refuseUnbootable(problems: readonly string[], { force, messages }: Bringing): void {
+  if (problems.length === 0) return;
+  if (!force) throw new Fault('invalid', [...problems, 'To set the node to it all the same, use force.']);
+  messages.push(...problems);
+}
+
+function diskProblem(disk: string | undefined): string | undefined {
+  try {
+    diskArgument(disk);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Fault) return error.message;
+    throw error;
+  }
 }
 
 const mismatch = (draft: Draft, reader: EffectiveReader, node: string): string | undefined =>
   methodProblem(reader.row(resourceTable, node)?.['netboot'] ?? '', draft.get('nodetype', node)?.['arch'] ?? '');
-
-/** What comes after it is the node's own disk. */
-export const endsOnDisk = (provmethod: string): boolean => provmethod === 'install' || provmethod === 'sysclone';
 
 function imageNamed(snapshot: Snapshot, name: string): Row {
   const row = snapshot.get('osimage', name);
@@ -211,7 +353,7 @@ function imageNamed(snapshot: Snapshot, name: string): Row {
     throw new Fault(
       'invalid',
       `Cannot find the OS image ${name} in the osimage table. GET /osimages lists those there are.`,
-      { reference: [`Cannot find the OS image ${name} in the osimage table.`] },
+      { missing: [name], reference: [`Cannot find the OS image ${name} in the osimage table.`] },
     );
   return row;
 }

@@ -24,11 +24,15 @@ const pack = Type.Object({
   packages: Type.Integer(),
   lists: Type.Array(used),
   made: act,
+  /** Says whether it would be packed otherwise now; see pack-inputs.ts. */
+  inputs: Type.Optional(textMember),
+  /** Names that people gave it: such a pack is kept. */
+  tags: Type.Optional(Type.Array(textMember)),
 });
 
 const source = Type.Object({
   /** `found`: the tree was there before muster, which never removes it. */
-  kind: Type.Enum(['packages', 'container', 'bundle', 'found']),
+  kind: Type.Enum(['packages', 'container', 'bundle', 'capture', 'found']),
   lists: Type.Array(used),
   /** Says whether anything has changed since; see fingerprint.ts. */
   fingerprint: Type.Optional(textMember),
@@ -38,6 +42,8 @@ const source = Type.Object({
   /** Of a container: its own and those of its layers. */
   digest: Type.Optional(textMember),
   layers: Type.Optional(Type.Array(textMember)),
+  /** The image whose kernel a container got. */
+  kernelFrom: Type.Optional(textMember),
 });
 
 const manifestShape = Type.Object({

@@ -1,9 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { Document, Node, Pair, Scalar } from 'yaml';
 import { Fault } from '../../core/errors.ts';
-import { type InstallFacts, isTree, mainSource } from './facts.ts';
-import { type Block, given, type Installer, type Piece, pieces, unusable, type Value } from './installer.ts';
-import { checkText, plainOnly } from './writer.ts';
+import { type InstallFacts, isTree, mainSource, nodeUrl } from './facts.ts';
+import {
+  type Block,
+  given,
+  givenSecret,
+  type Installer,
+  type Piece,
+  pieces,
+  unusable,
+  type Value,
+} from './installer.ts';
+import { checkChosen, chosenDisk, diskScript } from './wanted-disk.ts';
+import { checkText, having, plainOnly } from './writer.ts';
 
 const listed = (names: readonly string[]): Block =>
   names.length === 0 ? [['[]']] : names.map((name) => pieces`- ${given(name, 'pkglist')}`);
@@ -12,14 +22,14 @@ const listed = (names: readonly string[]): Block =>
 export const autoinstall: Installer = {
   name: 'autoinstall',
   file: 'user-data',
-  write: renderYaml,
+  write: async (all) => checkChosen(await renderYaml(all), 'below early-commands'),
   blocks: {
     APT: mirror,
     NETWORK: network,
     ROOT: ({ rootPassword, publicKey }) => [
       ['- name: root'],
       [`  lock_passwd: ${rootPassword === undefined}`],
-      ...(rootPassword === undefined ? [] : [pieces`  hashed_passwd: ${given(rootPassword, "root's password")}`]),
+      ...(rootPassword === undefined ? [] : [pieces`  hashed_passwd: ${givenSecret(rootPassword, "root's password")}`]),
       ['  ssh_authorized_keys:'],
       pieces`    - ${given(publicKey, "muster's public key")}`,
     ],
@@ -27,25 +37,32 @@ export const autoinstall: Installer = {
       timeServers.length === 0
         ? [['ntp: {enabled: false}']]
         : [['ntp:'], ['  enabled: true'], ['  servers:'], ...timeServers.map((server) => pieces`    - ${server}`)],
+    CHOOSE_DISK: (facts) => [
+      pieces`- wget -q -T 60 -O /tmp/disk.sh ${nodeUrl(facts, 'answer', 'disk.sh')} && sh /tmp/disk.sh`,
+    ],
   },
-  partitions: ({ definition, script, disk, diskScript, answers }) => {
-    if (script ?? disk ?? diskScript ?? answers)
+  partitions: ({ definition, script, disk, diskScript: ownScript, answers }) => {
+    if (script ?? disk ?? ownScript ?? answers)
       throw unusable(
         'the installer of Ubuntu takes the text below "storage:", no scripts, disks or answers',
         'name such a file',
       );
-    return definition ?? [['layout:'], ['  name: lvm']];
+    // Where none is named, the installer would take the largest; and its serial numbers have the name of the model before them.
+    const match: Block = [['  match:'], [`    path: ${chosenDisk}`]];
+    return definition ?? [['layout:'], ['  name: lvm'], ['  sizing-policy: all'], ...match];
   },
   packages: (names) => listed(names.map((name) => name.replace(/^@/, ''))),
   groups: () => [],
   removed: listed,
-  async others(_partitions, { node, hostname, domain }) {
+  async others(_partitions, { node, hostname, domain, disk }) {
     const name = domain ? `${hostname.value}.${domain.value}` : hostname.value;
     const { stringify } = await import('yaml');
     const text = stringify({ 'instance-id': `muster-${node}`, 'local-hostname': name }, { version: '1.1' });
     return [
       { name: 'meta-data', text },
       { name: 'vendor-data', text: '' },
+      // The installer reads its answers again after the commands that run early.
+      { name: 'disk.sh', text: diskScript(disk, `sed -i "s|${chosenDisk}|/dev/$disk|g" /autoinstall.yaml`) },
     ];
   },
 };
@@ -167,11 +184,11 @@ const isCommand = (path: Path): boolean =>
 
 const textOf = ({ value }: Value): string => value;
 
-function asPart({ value, from }: Value): string {
-  if (partOfPlain.test(value)) return value;
+function asPart(value: Value): string {
+  if (partOfPlain.test(value.value)) return value.value;
   throw new Fault(
     'invalid',
-    `${from} has the value ${JSON.stringify(value)}, which cannot be written here without quotes: put the text in the template between double quotes.`,
+    `${having(value)}, which cannot be written here without quotes: put the text in the template between double quotes.`,
   );
 }
 

@@ -1,7 +1,9 @@
 import { Fault } from '../../core/errors.ts';
-import { type InstallFacts, mainSource } from './facts.ts';
-import { type Block, given, type Installer, majorOf, pieces, unusable, type Value } from './installer.ts';
-import { plainOnly, render, ShellText, type Writer } from './writer.ts';
+import { type InstallFacts, mainSource, nodeUrl } from './facts.ts';
+import { type Block, given, givenSecret, type Installer, majorOf, pieces, unusable, type Value } from './installer.ts';
+import { ShellText } from './shell-text.ts';
+import { checkChosen, chosenDisk, diskScript } from './wanted-disk.ts';
+import { having, plainOnly, render, type Writer } from './writer.ts';
 
 const listed = (element: string, names: readonly string[]): Block =>
   names.map((name) => [`<${element}>`, given(name, 'pkglist'), `</${element}>`]);
@@ -10,12 +12,16 @@ const listed = (element: string, names: readonly string[]): Block =>
 export const autoyast: Installer = {
   name: 'autoyast',
   file: 'autoinst.xml',
-  write: (all) => render(all, new XmlWriter(all.filter((piece) => typeof piece === 'string').join(''))),
+  write: (all) =>
+    checkChosen(
+      render(all, new XmlWriter(all.filter((piece) => typeof piece === 'string').join(''))),
+      'to a script of pre-scripts',
+    ),
   blocks: {
     YAST2NET: network,
     ROOTPASSWORD: ({ rootPassword }) => [
       ['<encrypted config:type="boolean">true</encrypted>'],
-      pieces`<user_password>${given(rootPassword ?? '!', "root's password")}</user_password>`,
+      pieces`<user_password>${givenSecret(rootPassword ?? '!', "root's password")}</user_password>`,
     ],
     TIMESERVERS: ({ timeServers }) =>
       timeServers.flatMap((server) => [
@@ -27,15 +33,24 @@ export const autoyast: Installer = {
     KEY: ({ publicKey }) => [pieces`<listentry>${given(publicKey, "muster's public key")}</listentry>`],
     PRODUCT: ({ image }) => [[image.os.startsWith('sle') ? 'SLES' : 'Leap']],
     INSTALL_SOURCES: addOns,
+    CHOOSE_DISK: (facts) => [
+      pieces`curl -sf -m 300 --retry 5 -o /tmp/disk.sh ${nodeUrl(facts, 'answer', 'disk.sh')} && sh /tmp/disk.sh || curl -s -m 60 --retry 5 -H 'Content-Type: text/plain' --data-binary 'failed There is no disk to install to.' ${nodeUrl(facts, 'report')}`,
+    ],
+    // The installer refuses a list without packages.
+    REMOVEDPACKAGES: ({ packages: { remove } }) =>
+      remove.length === 0
+        ? []
+        : [['<remove-packages config:type="list">'], ...listed('package', remove), ['</remove-packages>']],
   },
-  partitions: ({ definition, script, disk, diskScript, answers }) => {
-    if (script ?? diskScript ?? answers)
+  partitions: ({ definition, script, disk, diskScript: ownScript, answers }, { disk: wanted }) => {
+    if (script ?? ownScript ?? answers)
       throw unusable('AutoYaST takes drives as XML, no scripts or answers', 'name a file with <drive> elements');
-    const device: Block = disk === undefined ? [] : [pieces`  <device>${given(disk, 'partitionfile')}</device>`];
+    const isNamed = disk !== undefined && wanted.value === '';
+    const device = isNamed ? [given(disk, 'partitionfile')] : [chosenDisk];
     return (
       definition ?? [
         ['<drive>'],
-        ...device,
+        pieces`  <device>${device}</device>`,
         ['  <initialize config:type="boolean">true</initialize>'],
         ['  <use>all</use>'],
         ['</drive>'],
@@ -53,7 +68,15 @@ export const autoyast: Installer = {
       names.map((name) => name.replace(/^@\^?/, '')),
     ),
   removed: (names) => listed('package', names),
+  // AutoYaST takes what scripts leave there in place of its answers.
+  others: (_partitions, { disk }) => [{ name: 'disk.sh', text: diskScript(disk, ...writesProfile) }],
 };
+
+const profiles = '/tmp/profile';
+const writesProfile = [
+  `mkdir -p ${profiles}/modified`,
+  `sed "s|${chosenDisk}|/dev/$disk|g" ${profiles}/autoinst.xml >${profiles}/modified/autoinst.xml`,
+];
 
 /** What a medium of SLES holds beside the system that only installs itself. */
 const modules = ['basesystem', 'server-applications'] as const;
@@ -211,7 +234,7 @@ export class XmlWriter implements Writer {
     if (/^\w[\w.]*$/.test(value.value) && this.#state !== 'tag') return value.value;
     throw new Fault(
       'invalid',
-      `${value.from} has the value ${JSON.stringify(value.value)}, which cannot be written in a tag, a comment or an instruction of XML.`,
+      `${having(value)}, which cannot be written in a tag, a comment or an instruction of XML.`,
     );
   }
 }

@@ -2,13 +2,15 @@ import { relative } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { dotted, ipText, parseIp } from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { type EffectiveReader, listItems, siteValue } from '../../objects/effective.ts';
+import { listItems } from '../../core/list-items.ts';
+import { type EffectiveReader, siteValue } from '../../objects/effective.ts';
 import { networkOf } from '../../objects/networks.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
 import { type ImagePaths, isBelow, type PackageSource, parseSources, realPlace } from '../../images/index.ts';
 import type { NodeImage } from '../../objects/node-image.ts';
 import type { PackageStep } from '../../nodes/index.ts';
 import { given, type Value } from './installer.ts';
+import { wantedDisk } from './wanted-disk.ts';
 
 /** What a listener knows about the node that asks. */
 export interface Asking {
@@ -49,9 +51,13 @@ export interface InstallFacts extends Asking, Access {
   readonly mac: Value | undefined;
   /** Undefined: by DHCP. */
   readonly address: StaticAddress | undefined;
+  /** The disk that is installed to, as `osvolume` names it; empty: the first one. */
+  readonly disk: Value;
   /** Where packages come from; the first is what is installed from. */
   readonly sources: readonly InstallSource[];
   readonly packages: PackagesWanted;
+  /** Whether it has files of its own to fetch. */
+  readonly hasOverlay: boolean;
 }
 
 export interface PackagesWanted {
@@ -61,10 +67,16 @@ export interface PackagesWanted {
 }
 
 /** The URL of a file for this node alone. */
-export const nodeUrl = ({ server, node, token }: InstallFacts, kind: 'answer' | 'report' | 'postscripts', file = '') =>
-  given(`http://${server}/boot/${kind}/${node}/${token}${file === '' ? '' : `/${file}`}`, `the URL of ${node}`);
+export const nodeUrl = (
+  { server, node, token }: InstallFacts,
+  kind: 'answer' | 'report' | 'postscripts' | 'overlay',
+  file = '',
+) => given(`http://${server}/boot/${kind}/${node}/${token}${file === '' ? '' : `/${file}`}`, `the URL of ${node}`);
 
-type Gathered = Omit<InstallFacts, keyof Asking | keyof Access | 'image' | 'sources' | 'packages' | 'node'>;
+type Gathered = Omit<
+  InstallFacts,
+  keyof Asking | keyof Access | 'image' | 'sources' | 'packages' | 'hasOverlay' | 'node'
+>;
 
 /** What the tables say about a node that is installed. */
 export function gatherFacts(reader: EffectiveReader, node: string): Gathered {
@@ -100,6 +112,7 @@ export function gatherFacts(reader: EffectiveReader, node: string): Gathered {
     nic: nic === '' || nic === 'mac' ? undefined : typed(nic, 'nic', `${node}: installnic`),
     mac: mac === '' ? undefined : typed(mac, 'mac', `${node}: mac`),
     address: isStatic ? staticAddress(reader, node) : undefined,
+    disk: wantedDisk(reader, node),
   };
 }
 

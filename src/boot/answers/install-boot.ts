@@ -9,7 +9,7 @@ import type { ImagePaths } from '../../images/index.ts';
 import type { NodeImage } from '../../objects/node-image.ts';
 import type { InstallBoot } from '../boot-order.ts';
 import { type Asking, gatherFacts, installPath, mainSource, sourcesOf } from './facts.ts';
-import { type InstallerName, installerOf, majorOf } from './installer.ts';
+import { type InstallerName, installerOf } from './installer.ts';
 
 interface BootWanted extends Asking {
   readonly snapshot: Snapshot;
@@ -27,29 +27,38 @@ interface Tree {
 type Pair = readonly [kernel: string, initrd: string];
 
 export function installBoot(wanted: BootWanted): InstallBoot {
-  const { snapshot, paths, node, image, server, token } = wanted;
-  const installer = installerOf(image);
-  const sources = sourcesOf(snapshot, paths, image, 'pkgdir', server);
-  const installdir = paths.installDirectory(snapshot);
-  const tree = sources.find(({ directory }) => directory !== undefined)?.directory;
-  if (tree === undefined)
-    throw new Fault(
-      'invalid',
-      `${image.name}: pkgdir must also name the tree that the installer itself is in, such as ${join(installdir, image.os, image.arch)}.`,
-    );
-  const below = installPath(installdir, tree);
-  const pairs = kernels(installer, image);
-  const pair = pairs.find((each) => each.every((name) => isFile(join(tree, name))));
-  if (!pair || below === undefined) throw missingKernel(image, tree, pairs, installer);
-  const [kernel, initrd] = pair.map((name) => `${below}/${name}`) as [string, string];
+  const { snapshot, node, image, server, token } = wanted;
+  const { installer, sources, tree, pair } = findInstaller(wanted);
+  const [kernel, initrd] = pair.map((name) => `${tree.below}/${name}`) as [string, string];
   const args = lines[installer]({
     wanted,
-    tree: { directory: tree, below },
+    tree,
     answers: `http://${server}/boot/answer/${node}/${token}`,
     source: mainSource({ sources, image }).url,
     facts: gatherFacts(effectiveReader(snapshot), node),
   });
   return { kernel, initrd, args };
+}
+
+type InstallerWanted = Pick<BootWanted, 'snapshot' | 'paths' | 'image'> & { readonly server?: string };
+
+/** The installer of an image with its kernel; a Fault says what is missing. The server matters for URLs alone. */
+export function findInstaller({ snapshot, paths, image, server = 'SERVER' }: InstallerWanted) {
+  const installer = installerOf(image);
+  const sources = sourcesOf(snapshot, paths, image, 'pkgdir', server);
+  const installdir = paths.installDirectory(snapshot);
+  const directory = sources.find((source) => source.directory !== undefined)?.directory;
+  if (directory === undefined)
+    throw new Fault(
+      'invalid',
+      `${image.name}: pkgdir must also name the tree that the installer itself is in, such as ${join(installdir, image.os, image.arch)}.`,
+    );
+  const below = installPath(installdir, directory);
+  const pairs = kernels(installer, image);
+  const pair = pairs.find((each) => each.every((name) => isFile(join(directory, name))));
+  if (!pair || below === undefined) throw missingKernel(image, directory, pairs, installer);
+  const tree: Tree = { directory, below };
+  return { installer, sources, tree, pair };
 }
 
 const isFile = (path: string): boolean => existsSync(path) && lstatSync(path).isFile();
@@ -97,10 +106,8 @@ const dhcp = (server: string): string => (server.startsWith('[') ? 'dhcp6' : 'dh
 
 /** The kernel line of each installer. */
 const lines: Readonly<Record<InstallerName, (line: LineFacts) => string>> = {
-  kickstart({ wanted: { image, server }, answers, source, facts: { nic } }) {
-    const before = image.os.startsWith('fedora') || majorOf(image.os) >= 7 ? 'inst.' : '';
-    return `${before}repo=${source} ${before}ks=${answers}/ks.cfg ip=${nic ? `${nic.value}:` : ''}${dhcp(server)}`;
-  },
+  kickstart: ({ wanted: { server }, answers, source, facts: { nic } }) =>
+    `inst.repo=${source} inst.ks=${answers}/ks.cfg ip=${nic ? `${nic.value}:` : ''}${dhcp(server)}`,
   autoyast: ({ wanted: { server }, answers, source, facts: { nic } }) =>
     `install=${source} autoyast=${answers}/autoinst.xml ifcfg=${nic?.value ?? '*'}=${dhcp(server)}`,
   autoinstall: ({ wanted, tree, answers }) =>

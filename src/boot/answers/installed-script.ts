@@ -1,17 +1,22 @@
 import { quoteWord } from '../../core/shell-words.ts';
 import { type InstallFacts, nodeUrl } from './facts.ts';
 
-/** Fetches a file, and reports a step, with what a system has. */
-const helpers = `fetch() {
+/** Fetches a file with what a system has. */
+const fetching = `fetch() {
   if command -v curl >/dev/null; then curl -sf -m 300 --retry 5 -o "$2" "$1"; else wget -q -T 300 -O "$2" "$1"; fi
-}
+}`;
+
+/** The same, and reports a step. */
+const fetchingAndReporting = `${fetching}
 report() {
   if command -v curl >/dev/null; then
-    curl -s -m 60 --retry 5 -H 'Content-Type: text/plain' --data-binary "$1" "$report_url" >/dev/null
+    curl -sf -m 60 --retry 5 -o /dev/null -H 'Content-Type: text/plain' --data-binary "$1" "$report_url"
   else
     wget -q -T 60 -O /dev/null --header='Content-Type: text/plain' --post-data="$1" "$report_url"
-  fi || true
-}
+  fi
+}`;
+
+const helpers = `${fetchingAndReporting}
 host_keys() {
   for each in /etc/ssh/ssh_host_*_key.pub; do
     if [ -s "$each" ]; then sed -n 's/^\\([a-z0-9-]* [A-Za-z0-9+/=]*\\).*/hostkey \\1/p' "$each"; fi
@@ -31,7 +36,7 @@ mkdir -p /root/.ssh
 chmod 700 /root/.ssh
 printf '%s\\n' ${quoteWord(facts.publicKey)} >>/root/.ssh/authorized_keys
 chmod 600 /root/.ssh/authorized_keys
-${timeServers(facts)}
+${timeServers(facts)}${overlay(facts)}
 cat >/usr/local/sbin/muster-first-boot <<'SCRIPT'
 ${firstBoot(facts)}
 SCRIPT
@@ -56,6 +61,19 @@ if command -v restorecon >/dev/null; then restorecon -R /root/.ssh /usr/local/sb
 `;
 }
 
+/** Files of the node's own; without them it is not what it is to be, so the installation fails. */
+function overlay(facts: InstallFacts): string {
+  if (!facts.hasOverlay) return '';
+  return `
+${fetching}
+overlay=$(mktemp -d)
+fetch ${quoteWord(nodeUrl(facts, 'overlay').value)} "$overlay/archive"
+tar -xf "$overlay/archive" -C "$overlay"
+sh "$overlay/place" "$overlay"
+rm -rf "$overlay"
+`;
+}
+
 /** All images have chrony in their lists; where it reads a directory of sources, that is enough. */
 function timeServers({ timeServers: servers }: InstallFacts): string {
   if (servers.length === 0) return '';
@@ -71,14 +89,55 @@ case $1 in
 esac
 exit 1`;
 
+/** How often the first boot asks for one thing, for how many seconds, and the seconds in between: up to ten minutes. */
+const firstBootTries = 30;
+const firstBootSeconds = 10;
+const firstBootPause = 10;
+
+/**
+ * Asks muster until it answers for good: it does so also by refusing. The network may come long after its target, and a proxy before muster.
+ * A transfer that broke off is none, whatever its status was.
+ */
+const asking = `ask() {
+  file=$1 url=$2
+  shift 2
+  if command -v curl >/dev/null; then
+    [ $# -eq 0 ] || set -- -H 'Content-Type: text/plain' --data-binary "$1"
+    code=$(curl -s -m ${firstBootSeconds} -o "$file" -w '%{http_code}' "$@" "$url") || code=000
+  else
+    [ $# -eq 0 ] || set -- --header='Content-Type: text/plain' --post-data="$1"
+    if answer=$(wget -nv -S -t 1 -T ${firstBootSeconds} -O "$file" "$@" "$url" 2>&1); then whole=yes; else whole=; fi
+    code=$(printf '%s\\n' "$answer" | sed -n 's|^ *HTTP/[0-9.]* \\([0-9][0-9]*\\).*|\\1|p' | tail -n 1)
+    case $whole$code in 2*) code=000 ;; esac
+  fi
+}
+insist() {
+  tries=0
+  while ask "$@"; do
+    case $code in 2*|403|404) return ;; esac
+    tries=$((tries + 1))
+    if [ $tries -ge ${firstBootTries} ]; then
+      echo "$url cannot be reached: the last status was \${code:-none}." >&2
+      return 1
+    fi
+    sleep ${firstBootPause}
+  done
+}`;
+
+/** It is disabled before the scripts run, which may restart the node; until then the next boot tries again. */
 const firstBoot = (facts: InstallFacts): string => `report_url=${quoteWord(nodeUrl(facts, 'report').value)}
 scripts_url=${quoteWord(nodeUrl(facts, 'postscripts').value)}
 ${helpers}
-systemctl disable muster-first-boot.service
-report booting
-failed=
+${asking}
 work=$(mktemp -d)
-if fetch "$scripts_url/first-boot.sh" "$work/first-boot.sh"; then
+if ! insist /dev/null "$report_url" booting || ! insist "$work/first-boot.sh" "$scripts_url/first-boot.sh"; then
+  rm -rf "$work"
+  echo 'The scripts of the first boot run at the next boot.' >&2
+  exit 1
+fi
+systemctl disable muster-first-boot.service
+failed=
+case $code in 2*)
   report postscripts
   cat >"$work/busybox" <<'STAND'
 ${stand}
@@ -87,8 +146,38 @@ STAND
   export MUSTER_BUSYBOX="$work/busybox" MUSTER_FILES="$scripts_url/files"
   sh "$work/first-boot.sh" >"$work/output" 2>&1 || failed=" $(tail -n 1 "$work/output")"
   cat "$work/output" >>/var/log/muster-first-boot.log
-fi
+  ;;
+esac
 rm -rf "$work" /usr/local/sbin/muster-first-boot /etc/systemd/system/muster-first-boot.service
 keys=$(host_keys)
 [ -z "$keys" ] || report "$keys"
-report "booted$failed"`;
+insist /dev/null "$report_url" "booted$failed" || true`;
+
+/**
+ * What all installers end with: it runs the script above in the new system, and reports how that ended. If it failed, or if nobody takes
+ * the report, the installer stops there: a machine that went on would be installed again at its next boot.
+ */
+export const finishScript = (facts: InstallFacts): string => `#!/bin/sh
+# finish.sh TARGET [COMMAND...]: the new system lies below TARGET, and COMMAND runs programs in it.
+rm -f "$0"
+umask 077
+target=\${1%/}
+shift
+report_url=${quoteWord(nodeUrl(facts, 'report').value)}
+${fetchingAndReporting}
+fail() {
+  report "failed $1" || true
+  echo "muster: $1" >&2
+  exit 1
+}
+fetch ${quoteWord(nodeUrl(facts, 'answer', 'installed.sh').value)} "$target/root/installed.sh" || fail 'installed.sh could not be fetched'
+"$@" sh -c 'sh /root/installed.sh >/root/installed.log 2>&1' ||
+  fail "installed.sh stopped: $(tail -n 1 "$target/root/installed.log")"
+rm -f "$target/root/installed.sh" "$target/root/installed.log"
+tries=1
+until report installed; do
+  [ "$tries" -lt 60 ] || fail 'the server did not take the report that the node is installed'
+  tries=$((tries + 1))
+  sleep 10
+done
+`;

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { familyOf, versionOf } from '../../objects/distributions.ts';
+import { familyOf, installerProblem, majorOf } from '../../objects/distributions.ts';
 import type { NodeImage } from '../../objects/node-image.ts';
 import type { InstallFacts } from './facts.ts';
 
@@ -45,15 +45,17 @@ export interface Installer {
   others?(partitions: Partitions, facts: InstallFacts): readonly AnswerFile[] | Promise<readonly AnswerFile[]>;
 }
 
-/** Which installer brings an operating system to a disk. */
+/** Which installer brings an operating system to a disk; a Fault says that muster does not answer it. */
 export function installerOf(image: NodeImage): InstallerName {
+  const problem = installerProblem(image.os);
+  if (problem !== undefined) throw new Fault('invalid', `${image.name}: ${problem}`);
   const family = familyOf(image.os);
   if (family === 'dnf') return 'kickstart';
   if (family === 'zypper') return 'autoyast';
   return image.os.startsWith('ubuntu') && majorOf(image.os) >= 20 ? 'autoinstall' : 'preseed';
 }
 
-export const majorOf = (os: string): number => Number.parseInt(versionOf(os), 10) || 0;
+export { majorOf };
 
 /** A partition file that this installer has no use for. */
 export const unusable = (what: string, instead: string): Fault =>
@@ -64,12 +66,16 @@ export interface Value {
   readonly value: string;
   /** Where it comes from, for sentences about it. */
   readonly from: string;
+  /** No sentence names a secret: sentences go to screens, logs and whoever asked. */
+  readonly isSecret?: boolean;
 }
 
 /** A part of an answer file: text that stands there as it is, or a value. */
 export type Piece = string | Value;
 
 export const given = (value: string, from: string): Value => ({ value, from });
+
+export const givenSecret = (value: string, from: string): Value => ({ value, from, isSecret: true });
 
 /** Text with values in it, and with other such texts. */
 export function pieces(strings: TemplateStringsArray, ...values: readonly (Value | readonly Piece[])[]): Piece[] {

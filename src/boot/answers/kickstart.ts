@@ -7,6 +7,7 @@ import { type InstallFacts, isTree, mainSource, nodeUrl } from './facts.ts';
 import {
   type Block,
   given,
+  givenSecret,
   type Installer,
   majorOf,
   type Partitions,
@@ -14,7 +15,9 @@ import {
   pieces,
   type Value,
 } from './installer.ts';
-import { noOption, plainOnly, render, ShellText, type Writer } from './writer.ts';
+import { ShellText } from './shell-text.ts';
+import { choosingLines } from './wanted-disk.ts';
+import { having, noOption, plainOnly, render, type Writer } from './writer.ts';
 
 /** Anaconda: RHEL and its relatives, Fedora. */
 export const kickstart: Installer = {
@@ -27,7 +30,7 @@ export const kickstart: Installer = {
     ROOTPASSWORD: ({ rootPassword }) =>
       rootPassword === undefined
         ? [['rootpw --lock']]
-        : [pieces`rootpw --iscrypted ${given(rootPassword, "root's password")}`],
+        : [pieces`rootpw --iscrypted ${givenSecret(rootPassword, "root's password")}`],
     TIME: time,
     WRITEREPO: repositoryFile,
   },
@@ -97,20 +100,26 @@ function repositoryFile({ sources, image }: InstallFacts): Block {
 const usualPartitions = join(shippedImageFiles, 'redhat/install/partition.sh');
 
 /** Definitions that a script on the node writes before they are read. */
-function partitionScript({ definition, script, disk, diskScript }: Partitions, { image }: InstallFacts): Block {
+function partitionScript(
+  { definition, script, disk, diskScript }: Partitions,
+  { image, disk: wanted }: InstallFacts,
+): Block {
   if (disk !== undefined || diskScript !== undefined)
     throw new Fault(
       'invalid',
       `${image.name}: partitionfile: a kickstart names disks in its definitions, not in a file d: of their own.`,
     );
   if (definition) return [];
-  const lines = (script ?? readFileSync(usualPartitions, 'utf8')).trimEnd().split('\n');
+  const own = [...choosingLines(), ...readFileSync(usualPartitions, 'utf8').trimEnd().split('\n')];
+  const lines = script?.trimEnd().split('\n') ?? own;
   if (lines.some((line) => /^\s*%/.test(line)))
     throw new Fault(
       'invalid',
       `${image.name}: partitionfile: a line of the script begins with %, which would end it in a kickstart.`,
     );
-  return [['%pre'], ...lines.map((line) => [line]), ['%end']];
+  // A script of the image's own may use it too.
+  const named: Block = [wanted.value === '' ? ['wanted='] : pieces`wanted=${wanted}`];
+  return [['%pre'], ...named, ...lines.map((line) => [line]), ['%end']];
 }
 
 /** Older ones do not know the section. */
@@ -168,10 +177,7 @@ export class KickstartWriter implements Writer {
 
   value(value: Value): string {
     if (this.#line.trim() === '' && value.value.startsWith('%'))
-      throw new Fault(
-        'invalid',
-        `${value.from} has the value ${JSON.stringify(value.value)}, which would begin a section.`,
-      );
+      throw new Fault('invalid', `${having(value)}, which would begin a section.`);
     const written = this.#written(value);
     this.#line += written;
     return written;
@@ -193,10 +199,7 @@ export class KickstartWriter implements Writer {
 
 function packageName(value: Value): string {
   if (packageLine.test(value.value)) return value.value;
-  throw new Fault(
-    'invalid',
-    `${value.from} has the value ${JSON.stringify(value.value)}, which is not the name of a package.`,
-  );
+  throw new Fault('invalid', `${having(value)}, which is not the name of a package.`);
 }
 
 function sectionOf(name: string, options: string, before: Section): Section {

@@ -1,6 +1,6 @@
 import { Fault } from '../../core/errors.ts';
-import { listItems } from '../../objects/effective.ts';
-import type { Expansion, ReadFile } from './template.ts';
+import { listItems } from '../../core/list-items.ts';
+import { type Expanding, Expansion, type ReadFile } from './template.ts';
 import type { Partitions, Piece } from './installer.ts';
 import { typed } from './facts.ts';
 
@@ -24,8 +24,17 @@ function readAttribute(text: string, image: string): PartitionFile[] {
   });
 }
 
+/** What the files say that `partitionfile` of the image names. */
+export async function readPartitions(basis: Omit<Expanding, 'partitions'>): Promise<Partitions> {
+  const { image } = basis.facts;
+  const attribute = image.attribute('partitionfile');
+  const scripts = await readScripts(attribute, image.name, basis.read);
+  const expansion = new Expansion({ ...basis, partitions: scripts });
+  return { ...scripts, ...(await readDefinitions(attribute, image.name, expansion)) };
+}
+
 /** What the scripts of an image print goes nowhere else than to the node that runs them. */
-export async function readScripts(text: string, image: string, read: ReadFile): Promise<Partitions> {
+async function readScripts(text: string, image: string, read: ReadFile): Promise<Partitions> {
   const found: { script?: string; diskScript?: string } = {};
   for (const { isScript, kind, path } of readAttribute(text, image))
     if (isScript) found[kind === 'd' ? 'diskScript' : 'script'] = await read(path, `${image}: partitionfile`);
@@ -33,7 +42,7 @@ export async function readScripts(text: string, image: string, read: ReadFile): 
 }
 
 /** The files that are parts of the answers: templates too. */
-export async function readDefinitions(text: string, image: string, expansion: Expansion): Promise<Partitions> {
+async function readDefinitions(text: string, image: string, expansion: Expansion): Promise<Partitions> {
   const found: { definition?: Piece[][]; answers?: Piece[][]; disk?: string } = {};
   for (const { isScript, kind, path } of readAttribute(text, image)) {
     if (isScript) continue;

@@ -5,13 +5,16 @@ import {
   type AnswerFile,
   type Block,
   given,
+  givenSecret,
   type Installer,
   type Partitions,
   type Piece,
   pieces,
   type Value,
 } from './installer.ts';
-import { plainOnly, render, ShellText, type Writer } from './writer.ts';
+import { ShellText } from './shell-text.ts';
+import { diskScript } from './wanted-disk.ts';
+import { having, plainOnly, render, type Writer } from './writer.ts';
 
 /** The Debian installer: Debian, and Ubuntu before 20.04. */
 export const preseed: Installer = {
@@ -20,9 +23,11 @@ export const preseed: Installer = {
   write: (all) => render(all, new PreseedWriter()),
   blocks: {
     MIRRORSPEC: mirror,
+    UNSIGNEDTREE: (facts) => [isTree(mainSource(facts)) ? [acceptUnsigned] : []],
     NETWORK: network,
+    // The installer would ask for a password if it read "!".
     ROOTPASSWORD: ({ rootPassword }) => [
-      pieces`d-i passwd/root-password-crypted password ${given(rootPassword ?? '!', "root's password")}`,
+      pieces`d-i passwd/root-password-crypted password ${givenSecret(rootPassword ?? '*', "root's password")}`,
     ],
     TIME: ({ timezone, timeServers }) => [
       pieces`d-i time/zone string ${timezone}`,
@@ -38,6 +43,16 @@ export const preseed: Installer = {
   removed: (names) => [names.flatMap((name, index): Piece[] => [index === 0 ? '' : ' ', given(name, 'pkglist')])],
   others: scripts,
 };
+
+/**
+ * Of allow_unauthenticated the installer makes a setting that apt has not obeyed for long: without another one, the new system finds no
+ * kernel in a tree of media. This is a hook that the installer runs before it asks apt; the template removes the setting at its end.
+ */
+const hook = '/usr/lib/base-installer.d/10muster';
+const unsigned = `Acquire::AllowInsecureRepositories "true";`;
+const acceptUnsigned =
+  `mkdir -p /usr/lib/base-installer.d; echo "echo '${unsigned.replaceAll('"', String.raw`\"`)}' >/target/etc/apt/apt.conf.d/00muster" >${hook}; ` +
+  `chmod 755 ${hook}; `;
 
 const withoutAnswer = ['d-i apt-setup/services-select multiselect'];
 
@@ -94,12 +109,15 @@ function network({ hostname, domain, nic, address, nameServers }: InstallFacts):
   ];
 }
 
-const firstDisk = '"$(list-devices disk | head -n1)"';
+/** What the node names comes before what its image does. The machine finds the disk itself. */
+function withDisk(partitions: Partitions, { disk: wanted }: InstallFacts): Partitions {
+  const { disk, diskScript: ownScript, ...rest } = partitions;
+  if (wanted.value === '' && (disk ?? ownScript) !== undefined) return partitions;
+  return { ...rest, diskScript: diskScript(wanted, 'echo "/dev/$disk" >/tmp/install_disk') };
+}
 
-function partitionLines(
-  { definition, answers = [], disk, script, diskScript }: Partitions,
-  facts: InstallFacts,
-): Block {
+function partitionLines(partitions: Partitions, facts: InstallFacts): Block {
+  const { definition, answers = [], disk, script, diskScript: finding } = withDisk(partitions, facts);
   const recipe: Block = definition
     ? [
         ['d-i partman-auto/expert_recipe string \\'],
@@ -111,7 +129,7 @@ function partitionLines(
     ...(disk === undefined ? [] : [pieces`d-i grub-installer/bootdev string ${given(disk, 'partitionfile')}`]),
     ...(script === undefined ? recipe : []),
     ...answers,
-    ...earlyCommand({ disk, script, diskScript }, facts),
+    ...earlyCommand({ script, finding }, facts),
   ];
 }
 
@@ -122,35 +140,39 @@ function continued(line: readonly Piece[], goesOn: boolean): Piece[] {
   return ['  ', ...before.toReversed(), plain, ...(goesOn ? [' \\'] : [])];
 }
 
-/** What the node finds out itself, right before its disks are partitioned. */
+/** What the node finds out itself, right before its disks are partitioned. If it cannot, it stops: the installer would choose. */
 function earlyCommand(
-  {
-    disk,
-    script,
-    diskScript,
-  }: { disk: string | undefined; script: string | undefined; diskScript: string | undefined },
+  { script, finding }: { script: string | undefined; finding: string | undefined },
   facts: InstallFacts,
 ): Block {
   const fetched = (name: string): Piece[] =>
-    pieces`wget -q -O /tmp/${[name]} ${nodeUrl(facts, 'answer', name)} && sh /tmp/${[name]}`;
+    pieces`wget -q -O /tmp/${[name]} ${nodeUrl(facts, 'answer', name)} && sh /tmp/${[name]} 2>/tmp/muster.log`;
   const steps: Piece[][] = [];
   if (script !== undefined)
     steps.push([...fetched('partition.sh'), ' && debconf-set partman-auto/expert_recipe "$(cat /tmp/partitionfile)"']);
-  if (diskScript !== undefined) steps.push(fetched('disk.sh'));
-  if (disk === undefined) {
-    const chosen = diskScript === undefined ? firstDisk : '"$(cat /tmp/install_disk)"';
-    steps.push([`debconf-set partman-auto/disk ${chosen}`], [`debconf-set grub-installer/bootdev ${chosen}`]);
-  }
+  if (finding !== undefined)
+    steps.push([
+      ...fetched('disk.sh'),
+      ...['partman-auto/disk', 'grub-installer/bootdev'].map(
+        (question) => ` && debconf-set ${question} "$(cat /tmp/install_disk)"`,
+      ),
+    ]);
   if (steps.length === 0) return [];
+  const failing = pieces` || { wget -q -T 60 -O /dev/null --header=Content-Type:text/plain --post-data="failed $(tail -n 1 /tmp/muster.log)" ${nodeUrl(facts, 'report')}; while :; do sleep 60; done; }`;
   return [
-    ['d-i partman/early_command string ', ...steps.flatMap((step, index) => (index === 0 ? step : ['; ', ...step]))],
+    [
+      'd-i partman/early_command string ',
+      ...steps.flatMap((step, index) => (index === 0 ? step : [' && ', ...step])),
+      ...failing,
+    ],
   ];
 }
 
-function scripts({ script, diskScript }: Partitions): AnswerFile[] {
+function scripts(partitions: Partitions, facts: InstallFacts): AnswerFile[] {
+  const { script, diskScript: finding } = withDisk(partitions, facts);
   return [
     ...(script === undefined ? [] : [{ name: 'partition.sh', text: script }]),
-    ...(diskScript === undefined ? [] : [{ name: 'disk.sh', text: diskScript }]),
+    ...(finding === undefined ? [] : [{ name: 'disk.sh', text: finding }]),
   ];
 }
 
@@ -188,27 +210,21 @@ export class PreseedWriter implements Writer {
     this.#command.text(this.#line.slice(before.length));
   }
 
-  value(value: Value, after: string): string {
-    const written = this.#written(value, after);
+  value(value: Value, endsLine: boolean): string {
+    const written = this.#written(value, endsLine);
     this.#line += written;
     return written;
   }
 
-  #written(value: Value, after: string): string {
+  #written(value: Value, endsLine: boolean): string {
     if (this.#line.startsWith('#')) return plainOnly(value, 'in a comment');
     if (!answerLine.test(this.#line)) {
       if (questionName.test(value.value)) return value.value;
-      throw new Fault(
-        'invalid',
-        `${value.from} has the value ${JSON.stringify(value.value)}, which is not the name of a question.`,
-      );
+      throw new Fault('invalid', `${having(value)}, which is not the name of a question.`);
     }
     if (this.#command) return this.#command.value(value);
-    if (after === '' && value.value.endsWith('\\'))
-      throw new Fault(
-        'invalid',
-        `${value.from} has the value ${JSON.stringify(value.value)}: with a backslash at its end the next line would be part of it.`,
-      );
+    if (endsLine && value.value.endsWith('\\'))
+      throw new Fault('invalid', `${having(value)}: with a backslash at its end the next line would be part of it.`);
     return value.value;
   }
 }

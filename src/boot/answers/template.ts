@@ -1,52 +1,11 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import { secretColumns } from '../../database/secret-columns.ts';
-import { isEnabled, type Row, type Table, tables } from '../../database/tables.ts';
 import { type EffectiveReader, siteValue } from '../../objects/effective.ts';
 import { readPackageLists } from '../../nodes/index.ts';
 import { type InstallFacts, mainSource, nodeUrl, wantedOf } from './facts.ts';
-import { type Block, given, type Installer, type Partitions, type Piece } from './installer.ts';
-
-/** `#NAME#` or `#NAME:argument#` in a template. */
-interface Placeholder {
-  readonly name: string;
-  readonly argument: string | undefined;
-  /** As it stands there, and where. */
-  readonly text: string;
-  readonly where: string;
-}
-
-const placeholders = /#([A-Z][A-Z0-9_]*)(?::([^#\n]*))?#/g;
-const variable = /#ENV:([^#\n]*)#/g;
-
-/** The text as what stands there and what is to be put there. */
-function parseTemplate(
-  text: string,
-  path: string,
-  environment: Readonly<Record<string, string>>,
-): (string | Placeholder)[] {
-  // They come first: they stand in the arguments of others.
-  const plain = text.replaceAll(variable, (_, name: string) => environmentValue(name.trim(), path, environment));
-  const parts: (string | Placeholder)[] = [];
-  let at = 0;
-  let line = 1;
-  for (const found of plain.matchAll(placeholders)) {
-    const before = plain.slice(at, found.index);
-    line += before.split('\n').length - 1;
-    if (before !== '') parts.push(before);
-    parts.push({ name: found[1]!, argument: found[2]?.trim(), text: found[0], where: `${path}, line ${line}` });
-    at = found.index + found[0].length;
-  }
-  if (at < plain.length) parts.push(plain.slice(at));
-  return parts;
-}
-
-/** Only what is the same for everybody; the environment of this process is nobody's business. */
-function environmentValue(name: string, path: string, environment: Readonly<Record<string, string>>): string {
-  const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-  if (value !== undefined) return value;
-  throw new Fault('invalid', `${path}: #ENV:${name}# is not known; there are ${Object.keys(environment).join(', ')}.`);
-}
+import { hidden } from '../../objects/secret-names.ts';
+import { isOfOthers, isSeen, parseTemplate, placed, type Placeholder, referred, tableValue } from './placeholders.ts';
+import { type Block, given, givenSecret, type Installer, type Partitions, type Piece } from './installer.ts';
 
 const regions = [
   /#XCAT_PARTITION_START#(.*?)#XCAT_PARTITION_END#/gs,
@@ -70,6 +29,10 @@ export interface Expanding {
   readonly read: ReadFile;
   readonly installdir: string;
   readonly partitions: Partitions;
+  /** Whether whoever looks at it may know of a node; undefined: of all. */
+  readonly sees?: ((node: string) => boolean) | undefined;
+  /** Whether a placeholder is of no interest, and stays as it is. */
+  stays?(placeholder: Placeholder): boolean;
 }
 
 /** Files within files, how deep and how many, and their characters together. */
@@ -110,6 +73,7 @@ export class Expansion {
     for (const part of parseTemplate(whole, path, this.#environment)) {
       if (typeof part === 'string') found.push(part);
       else if (part.name === 'INCLUDE') found.push(...(await this.file(included(part, path), [...above, path])));
+      else if (this.#basis.stays?.(part)) found.push(part.text);
       else found.push(...indented(await this.#resolve(part, path), found));
     }
     return found;
@@ -141,15 +105,15 @@ export class Expansion {
         `${where}: ${text} would run a command on the management node, which templates cannot do. Put the value into a table and use #TABLE:...#, or let a script on the node find it.`,
       );
     },
-    HOSTNAME: () => [this.#basis.facts.hostname],
-    NODE: () => [this.#basis.facts.hostname],
-    DOMAIN: () => (this.#basis.facts.domain ? [this.#basis.facts.domain] : []),
-    TIMEZONE: () => [this.#basis.facts.timezone],
-    LOCALE: () => [this.#basis.facts.locale],
-    KEYBOARD: () => [this.#basis.facts.keyboard],
+    HOSTNAME: (placeholder) => [placed(this.#basis.facts.hostname, placeholder)],
+    NODE: (placeholder) => [placed(this.#basis.facts.hostname, placeholder)],
+    DOMAIN: (placeholder) => (this.#basis.facts.domain ? [placed(this.#basis.facts.domain, placeholder)] : []),
+    TIMEZONE: (placeholder) => [placed(this.#basis.facts.timezone, placeholder)],
+    LOCALE: (placeholder) => [placed(this.#basis.facts.locale, placeholder)],
+    KEYBOARD: (placeholder) => [placed(this.#basis.facts.keyboard, placeholder)],
     SOURCE: () => [given(mainSource(this.#basis.facts).url, `${this.#basis.facts.image.name}: pkgdir`)],
-    REPORT_URL: () => [nodeUrl(this.#basis.facts, 'report')],
-    ANSWERS_URL: () => [nodeUrl(this.#basis.facts, 'answer')],
+    REPORT_URL: (placeholder) => [placed(nodeUrl(this.#basis.facts, 'report'), placeholder)],
+    ANSWERS_URL: (placeholder) => [placed(nodeUrl(this.#basis.facts, 'answer'), placeholder)],
     PARTITIONS: () => this.#basis.installer.partitions(this.#basis.partitions, this.#basis.facts),
     // The script of a partition file is part of what PARTITIONS stands for.
     XCA_PARTITION_SCRIPT: () => this.#basis.installer.partitions(this.#basis.partitions, this.#basis.facts),
@@ -157,8 +121,13 @@ export class Expansion {
 
   #table(placeholder: Placeholder, mayBeBlank: boolean): Piece[] {
     const { text, where } = placeholder;
-    const value = tableValue(this.#basis.reader, this.#basis.facts.node, placeholder);
-    if (value !== undefined) return [given(value, `${where}: ${text}`)];
+    const { reader, facts, sees } = this.#basis;
+    const value = tableValue(reader, facts.node, placeholder, noSecrets);
+    const found = referred(reader, facts.node, placeholder);
+    const isOthers = isOfOthers(found);
+    if (isOthers && sees && !isSeen(reader.snapshot, found, sees)) return [hidden];
+    // Errors go to whoever may look at this node.
+    if (value !== undefined) return [(isOthers ? givenSecret : given)(value, `${where}: ${text}`)];
     if (mayBeBlank) return [];
     throw new Fault(
       'invalid',
@@ -173,7 +142,7 @@ export class Expansion {
         `${where}: ${text}: only the hash of root's password can be used: #CRYPT:passwd:key=system,username=root:password#.`,
       );
     const { rootPassword } = this.#basis.facts;
-    if (rootPassword !== undefined) return [given(rootPassword, `${where}: ${text}`)];
+    if (rootPassword !== undefined) return [givenSecret(rootPassword, `${where}: ${text}`)];
     throw new Fault(
       'invalid',
       `${where}: ${text}: root has no password on nodes; set it in table passwd, key=system,username=root.`,
@@ -218,6 +187,9 @@ export class Expansion {
   }
 }
 
+const noSecrets =
+  "and answer files hold no secrets; for the hash of root's password write #CRYPT:passwd:key=system,username=root:password#.";
+
 function included({ argument = '', text, where }: Placeholder, path: string): string {
   if (argument === '') throw new Fault('invalid', `${where}: ${text} names no file.`);
   return beside(path, argument);
@@ -238,72 +210,4 @@ function indented(found: Piece[] | Block, before: readonly Piece[]): Piece[] {
 function splitServer(server: string): [host: string, port: string] {
   const [, host = server, port = '80'] = /^(.*?)(?::(\d+))?$/.exec(server)!;
   return [host, port];
-}
-
-/** What `#TABLE:table:key:column#` stands for; undefined: there is no value. */
-function tableValue(reader: EffectiveReader, node: string, placeholder: Placeholder): string | undefined {
-  const { table, column, key } = readReference(placeholder);
-  const row = rowOf(reader, node, table, key, placeholder);
-  if (row && secretColumns(table, row).has(column)) throw secretValue(placeholder);
-  return row?.[column] || undefined;
-}
-
-const secretValue = ({ text, where }: Placeholder): Fault =>
-  new Fault(
-    'invalid',
-    `${where}: ${text} is a secret, and answer files hold no secrets; for the hash of root's password write #CRYPT:passwd:key=system,username=root:password#.`,
-  );
-
-function readReference(placeholder: Placeholder): { table: Table; key: string; column: string } {
-  const { argument = '', text, where } = placeholder;
-  const parts = argument.split(':');
-  const [tableName = '', column = ''] = [parts[0], parts.at(-1)];
-  const key = parts.slice(1, -1).join(':').trim();
-  if (parts.length < 3 || key === '')
-    throw new Fault(
-      'invalid',
-      `${where}: ${text} must be #TABLE:table:key:column#, as #TABLE:noderes:$NODE:nfsserver#.`,
-    );
-  const table = tables.get(tableName);
-  if (!table || table.log) throw new Fault('invalid', `${where}: ${text} names a table that cannot be read here.`);
-  if (!table.columns.includes(column))
-    throw new Fault('invalid', `${where}: ${text}: the table ${tableName} has no column ${JSON.stringify(column)}.`);
-  if (table.secret.has(column)) throw secretValue(placeholder);
-  return { table, key, column };
-}
-
-const thisNode = new Set(['$NODE', 'THISNODE', 'NODE', 'node=$NODE', 'node=THISNODE']);
-
-function rowOf(
-  reader: EffectiveReader,
-  node: string,
-  table: Table,
-  key: string,
-  { text, where }: Placeholder,
-): Row | undefined {
-  if (thisNode.has(key)) {
-    if (table.nodeColumn !== undefined) return reader.row(table, node);
-    throw new Fault('invalid', `${where}: ${text}: the rows of table ${table.name} do not belong to nodes.`);
-  }
-  const wanted = conditions(key, table, node);
-  const unknown = Object.keys(wanted).find((column) => !table.columns.includes(column) || table.secret.has(column));
-  if (unknown !== undefined)
-    throw new Fault(
-      'invalid',
-      `${where}: ${text}: rows of table ${table.name} are not found by ${JSON.stringify(unknown)}.`,
-    );
-  return [...reader.snapshot.rows(table.name).values()].find(
-    (row) => isEnabled(row) && Object.entries(wanted).every(([column, value]) => row[column] === value),
-  );
-}
-
-/** `key=system,username=root`, or the mere key of a table that has one. */
-function conditions(key: string, table: Table, node: string): Record<string, string> {
-  if (!key.includes('=')) return { [table.keys[0]!]: key };
-  return Object.fromEntries(
-    key.split(',').map((part) => {
-      const [column = '', ...value] = part.split('=');
-      return [column.trim(), value.join('=').trim().replaceAll('$NODE', node)];
-    }),
-  );
 }

@@ -8,6 +8,7 @@ import { addressClaim, claimsOfSite } from '../../objects/claims.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
 import { nodeType } from '../../objects/types.ts';
+import type { ReadinessByImage } from '../readiness.ts';
 import { parseBootStates, planBootStates, statesOnDiscovery } from '../states.ts';
 import { identityOf } from './match.ts';
 import type { Machine } from './machine.ts';
@@ -20,6 +21,8 @@ export interface Adoption {
   /** Where BMCs are; an address elsewhere is not believed. */
   readonly processorNetworks: readonly Prefix[];
   readonly now: Date;
+  /** Of the images that it is to boot. */
+  readonly readiness: ReadinessByImage;
 }
 
 /**
@@ -37,7 +40,7 @@ export function planAdoption(draft: Draft, adoption: Adoption): string[] {
   if (missing.length > 0) draft.merge('vpd', node, { node, ...Object.fromEntries(missing) });
   const notes = keepProcessor(draft, reader, adoption);
   draft.merge('discoverydata', keyOfMachine(machine), recordOf(node, by, machine, now));
-  return [...notes, ...goOn(draft, node)];
+  return [...notes, ...goOn(draft, adoption)];
 }
 
 function set(draft: Draft, name: string, attributes: Readonly<Record<string, string>>): void {
@@ -70,13 +73,17 @@ export function stateAfterDiscovery(reader: EffectiveReader, node: string): stri
   return reader.row(tableNamed('nodetype'), node)?.['provmethod'] === undefined ? undefined : 'osimage';
 }
 
-function goOn(draft: Draft, node: string): string[] {
+function goOn(draft: Draft, { node, readiness }: Adoption): string[] {
   const state = stateAfterDiscovery(effectiveReader(draft.base), node);
   if (state === undefined) return [];
   const failed = (why: string): string[] => [`${node} could not be brought to the state "${state}": ${why}`];
   try {
-    const [result] = atOnce(planBootStates(draft, [node], parseBootStates(state), draft.snapshot()));
-    return result && 'error' in result ? failed(result.error) : [];
+    // What it cannot boot now stands on its screen as soon as it tries.
+    const options = { snapshot: draft.snapshot(), readiness, force: true };
+    const [result] = atOnce(planBootStates(draft, [node], parseBootStates(state), options));
+    if (result && 'error' in result) return failed(result.error);
+    const { Message } = (result && 'value' in result ? result.value : {}) as { readonly Message?: string };
+    return Message === undefined ? [] : [`${node} is brought to the state "${state}": ${Message}`];
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return failed(error.sentences.join(' '));

@@ -4,7 +4,7 @@ import { canonicalAddress } from '../../access/addresses.ts';
 import { Fault } from '../../core/errors.ts';
 import { ipKind, parseIp } from '../../core/ip.ts';
 import { bareText } from '../../objects/claims.ts';
-import { isOneMachine, normalMac } from '../../names/index.ts';
+import { isOneMachine, normalMac } from '../../core/mac.ts';
 
 /** A machine as its ramdisk has described it. Anybody on a network can send such a description. */
 export interface Machine {

@@ -3,29 +3,34 @@ import { canonicalAddress } from '../../access/addresses.ts';
 import { Fault } from '../../core/errors.ts';
 import { contains, parseIp, parsePrefix, type Prefix } from '../../core/ip.ts';
 import type { Logger } from '../../core/log.ts';
+import { atOnce } from '../../core/slices.ts';
 import type { RowChange } from '../../database/changeset.ts';
 import { Draft } from '../../database/draft.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import { networksOf } from '../../objects/networks.ts';
-import type { Dhcp } from '../../names/index.ts';
+import type { NodeDhcp } from '../../names/index.ts';
 import type { NodeIndex } from '../node-index.ts';
 import { followReservations } from '../prepare-boot.ts';
-import { shownBootState } from '../states.ts';
-import { planAdoption } from './adopt.ts';
+import { type ImagesWanted, imagesWanted, type ReadinessByImage } from '../readiness.ts';
+import { parseBootStates, shownBootState } from '../states.ts';
+import { planAdoption, stateAfterDiscovery } from './adopt.ts';
 import { identityOf, KnownMachines, match } from './match.ts';
 import { type Machine, readMachine } from './machine.ts';
 import { discoveryIsOn, nextInOrder, openRanges } from './ranges.ts';
-import type { Switches } from './switches.ts';
+import type { FoundSwitch } from './switch-search.ts';
+import type { Switches, SwitchSearch } from './switches.ts';
 import { type Unmatched, UnmatchedMachines } from './unmatched.ts';
 
 export interface DiscoveryServices {
   readonly store: Store;
-  readonly dhcp: Dhcp;
+  readonly dhcp: NodeDhcp;
   readonly log: Logger;
   readonly index: Pick<NodeIndex, 'byAddress'>;
-  readonly switches: Pick<Switches, 'portsOf'>;
+  readonly switches: Pick<Switches, 'portsOf' | 'search'>;
+  /** What nodes find that boot one of the images. */
+  readonly readiness: (snapshot: Snapshot, wanted: ImagesWanted) => Promise<ReadinessByImage>;
   /** The setting `hardware.networks`. */
   readonly processorNetworks: readonly string[] | undefined;
 }
@@ -82,6 +87,12 @@ export class MachineDiscovery {
     return this.#unmatched.list(Date.now());
   }
 
+  /** Switches that answer by SNMP, or that those who answer hear by LLDP. */
+  searchSwitches(search: SwitchSearch, signal: AbortSignal): Promise<readonly FoundSwitch[]> {
+    const { store, switches } = this.#services;
+    return switches.search(store.current, search, signal);
+  }
+
   /** Takes what a machine has sent of itself; answers what it is to do. */
   async report(text: string, address: string): Promise<string> {
     const { store, index } = this.#services;
@@ -99,7 +110,7 @@ export class MachineDiscovery {
     const machine = await this.#located(described);
     // Nothing is written, and nobody waits for those who write, while it is nobody's turn.
     const expected = this.#decide(store.current, machine, sender);
-    const decision = 'reason' in expected ? expected : await this.#adopt(machine, sender);
+    const decision = 'reason' in expected ? expected : await this.#adopt(machine, sender, expected);
     if ('reason' in decision) return this.#wait(machine, sender, decision);
     this.#unmatched.forget(machine);
     return reboot;
@@ -149,12 +160,14 @@ export class MachineDiscovery {
     };
   }
 
-  async #adopt(machine: Machine, sender: Sender): Promise<Decision> {
+  async #adopt(machine: Machine, sender: Sender, expected: Chosen): Promise<Decision> {
     const { store, dhcp, log } = this.#services;
     const origin = { user: 'muster', client: sender.address, command: 'discovery', run: randomUUID() };
+    const { result } = this.#plan(store.current, machine, sender, new Map());
+    const readiness = await this.#readinessOf(expected.node, result);
     let planned: Planned | undefined;
     const { snapshot } = await store.change(origin, (head) => {
-      planned = this.#plan(head, machine, sender);
+      planned = this.#plan(head, machine, sender, readiness);
       return planned.changes;
     });
     const { decision, notes, changes } = planned!;
@@ -162,19 +175,33 @@ export class MachineDiscovery {
     const { node, by } = decision;
     for (const note of notes) log.warn({ node }, note);
     if (changes.length > 0) log.info({ node, mac: machine.mac, by }, 'a machine has become a node');
-    const failure = await followReservations(dhcp, snapshot, [node], false, origin);
+    const failure = (await followReservations(dhcp, snapshot, [node], false, origin)).get(node);
     // Without its address it would only come back here.
     if (failure) return { reason: `It is ${node} now. ${failure.sentences.join(' ')}` };
     return decision;
   }
 
-  #plan(head: Snapshot, machine: Machine, sender: Sender): Planned {
+  /** What the node finds that the machine will be, so that what it boots next is decided with all that belongs to it. */
+  async #readinessOf(node: string, adopted: Snapshot): Promise<ReadinessByImage> {
+    const { store, readiness } = this.#services;
+    const reader = effectiveReader(store.current);
+    try {
+      const states = parseBootStates(stateAfterDiscovery(reader, node) ?? 'boot');
+      return await readiness(adopted, atOnce(imagesWanted(reader, [node], states)));
+    } catch (error) {
+      // The adoption says what is wrong with its states.
+      if (error instanceof Fault) return new Map();
+      throw error;
+    }
+  }
+
+  #plan(head: Snapshot, machine: Machine, sender: Sender, readiness: ReadinessByImage): Planned {
     const draft = new Draft(head);
     const decision = this.#decide(head, machine, sender);
-    if ('reason' in decision) return { decision, notes: [], changes: [] };
+    if ('reason' in decision) return { decision, notes: [], changes: [], result: head };
     const processorNetworks = this.#processorNetworks;
-    const notes = planAdoption(draft, { ...decision, machine, processorNetworks, now: new Date() });
-    return { decision, notes, changes: draft.changes() };
+    const notes = planAdoption(draft, { ...decision, machine, processorNetworks, now: new Date(), readiness });
+    return { decision, notes, changes: draft.changes(), result: draft.snapshot() };
   }
 }
 
@@ -182,6 +209,8 @@ interface Planned {
   readonly decision: Decision;
   readonly notes: readonly string[];
   readonly changes: RowChange[];
+  /** What the tables say then. */
+  readonly result: Snapshot;
 }
 
 /** Users of a node have its address: what comes from there names that node, and no other. */

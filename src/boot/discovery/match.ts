@@ -1,11 +1,12 @@
 import { isIP } from 'node:net';
 import { canonicalAddress } from '../../access/addresses.ts';
+import { normalMac } from '../../core/mac.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { tableNamed } from '../../database/tables.ts';
-import { bareText } from '../../objects/claims.ts';
+import { bareText, serialClaim, uuidClaim } from '../../objects/claims.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { macClaim, onlyKeeper } from '../../objects/kept-claims.ts';
 import { NodeMarks } from '../../objects/node-marks.ts';
-import { normalMac } from '../../names/index.ts';
 import { macsOf } from '../node-index.ts';
 import { type Machine, meaningfulSerial, meaningfulUuid } from './machine.ts';
 import { namesOfPort, portName, switchName } from './switches.ts';
@@ -130,8 +131,7 @@ export class KnownMachines {
 
   /** The one node that boots with this MAC address. */
   withMac(snapshot: Snapshot, mac: string): string | undefined {
-    const [node, ...others] = this.#marks.nodes(snapshot, macMark(mac));
-    return others.length === 0 ? node : undefined;
+    return onlyKeeper(snapshot, this.#marks.nodes(snapshot, macMark(mac)), macClaim(mac));
   }
 
   find(snapshot: Snapshot, machine: Machine): Found[] {
@@ -139,12 +139,24 @@ export class KnownMachines {
       ...new Set(marks.flatMap((mark) => this.#marks.nodes(snapshot, mark))),
     ];
     const { macs, uuid, serial, bmc, neighbours } = machine;
-    const found: Found[] = macs.map((mac) => ({ fact: 'mac', what: `the MAC ${mac}`, nodes: having(macMark(mac)) }));
-    if (uuid !== undefined)
-      found.push({ fact: 'uuid', what: `the UUID ${uuid}`, nodes: having(...spellings(uuid).map(uuidMark)) });
+    /** Who keeps it, if that is decided. */
+    const decided = (nodes: readonly string[], claim: string): readonly string[] => {
+      const keeper = onlyKeeper(snapshot, nodes, claim);
+      return keeper === undefined ? nodes : [keeper];
+    };
+    const found: Found[] = macs.map((mac) => ({
+      fact: 'mac',
+      what: `the MAC ${mac}`,
+      nodes: decided(having(macMark(mac)), macClaim(mac)),
+    }));
+    if (uuid !== undefined) {
+      const nodes = having(...spellings(uuid).map(uuidMark));
+      found.push({ fact: 'uuid', what: `the UUID ${uuid}`, nodes: decided(nodes, uuidClaim(uuid)) });
+    }
     if (serial !== undefined) {
       const reader = effectiveReader(snapshot);
-      const nodes = having(serialMark(serial)).filter((node) => isModel(identityOf(reader, node).mtm, machine));
+      const nodesOfModel = having(serialMark(serial)).filter((node) => isModel(identityOf(reader, node).mtm, machine));
+      const nodes = decided(nodesOfModel, serialClaim(serial, identityOf(reader, nodesOfModel[0] ?? '').mtm));
       found.push({ fact: 'serial', what: `the serial number ${serial}`, nodes });
     }
     if (bmc !== undefined) found.push({ fact: 'bmc', what: `the BMC ${bmc}`, nodes: having(bmcMark(bmc)) });

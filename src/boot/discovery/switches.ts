@@ -1,19 +1,28 @@
 import type { SecretBox } from '../../access/secrets.ts';
 import type { AddressGuard } from '../../core/address-guard.ts';
 import { cachedBy } from '../../core/cache.ts';
-import { Fault } from '../../core/errors.ts';
+import { Fault, Unreachable } from '../../core/errors.ts';
 import { ipText, parseIp } from '../../core/ip.ts';
 import { limiter } from '../../core/limiter.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { SortedMap } from '../../database/sorted-map.ts';
 import { type Row, tableNamed } from '../../database/tables.ts';
-import { effectiveReader } from '../../objects/effective.ts';
+import { effectiveReader, siteValue } from '../../objects/effective.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
-import { type Binding, decodeInteger } from '../../protocols/snmp/message.ts';
-import { type SnmpAgent, walk } from '../../protocols/snmp/walk.ts';
+import type { Binding } from '../../protocols/snmp/message.ts';
+import { type AccessNames, snmpAccess } from '../../protocols/snmp/access.ts';
+import { type SnmpAgent, walk } from '../../protocols/snmp/session.ts';
+import { numberOf } from '../../protocols/snmp/values.ts';
 import type { Hosts } from '../../names/index.ts';
+import { askNeighbours } from './lldp-neighbours.ts';
 import type { Neighbour } from './machine.ts';
+import { askSwitch, type FoundSwitch } from './switch-search.ts';
+
+export interface SwitchSearch {
+  readonly addresses: readonly string[];
+  readonly method: 'snmp' | 'lldp';
+}
 
 export interface SwitchServices {
   readonly box: SecretBox;
@@ -33,6 +42,7 @@ const fresh = 5_000;
 const longest = 20_000;
 const readAtOnce = 16;
 const most = 512;
+const askedAtOnce = 256;
 
 /** Of the switches that nodes are behind. */
 const namesIn = cachedBy((rows: SortedMap<Row>): string[] =>
@@ -61,6 +71,35 @@ export class Switches {
     return (await Promise.all(found)).flat();
   }
 
+  /** The switches at these addresses, or those that they hear by LLDP, as far as they answer to the community of the site (`snmpc`). */
+  async search(
+    snapshot: Snapshot,
+    { addresses, method }: SwitchSearch,
+    signal: AbortSignal,
+  ): Promise<readonly FoundSwitch[]> {
+    const { box, guard, port = usualPort } = this.#services;
+    const stored = siteValue(snapshot, 'snmpc') ?? '';
+    const community = (stored && box.isSealed(stored) ? box.open(stored, 'site.value') : stored) || usualCommunity;
+    const admitted = await Promise.all(addresses.map((address) => guard.admit(address)));
+    const inTurn = limiter(askedAtOnce);
+    const found = await Promise.all(
+      admitted.map((address) =>
+        inTurn(async () => {
+          signal.throwIfAborted();
+          const agent: SnmpAgent = { address, port, access: { version: '2c', community } };
+          return unlessSilent<FoundSwitch | FoundSwitch[] | undefined>(
+            method === 'lldp' ? askNeighbours(agent, signal) : askSwitch(agent, signal),
+          );
+        }),
+      ),
+    );
+    const all = found.flatMap((each) => each ?? []);
+    // Several switches may hear the same one.
+    return method === 'snmp'
+      ? all
+      : [...new Map(all.map((each) => [each.mac || each.name || each.address, each])).values()];
+  }
+
   #table(snapshot: Snapshot, name: string): Promise<ReadonlyMap<string, string>> {
     const known = this.#read.get(name);
     if (known && Date.now() - known.at < fresh) return known.table;
@@ -83,14 +122,49 @@ export class Switches {
     const reader = effectiveReader(snapshot);
     const row = reader.row(switchesTable, name);
     if (!row) return undefined;
-    const { snmpversion = '2', password } = row;
-    if (/3/.test(snmpversion))
-      throw new Fault('invalid', `The switch ${name} has snmpversion 3; only 2c is supported.`);
-    const community = password ? box.open(password, 'switches.password') : usualCommunity;
+    const { snmpversion, username, password, auth, privacy } = row;
+    const secret = password ? box.open(password, 'switches.password') : undefined;
+    const access = snmpAccess(
+      {
+        version: snmpversion,
+        community: secret,
+        user: username,
+        authProtocol: opened(box, auth, 'switches.auth'),
+        authPassword: secret,
+        privProtocol: opened(box, privacy, 'switches.privacy'),
+      },
+      accessColumns,
+      '2c',
+    );
     const given = nodeAttribute(reader, name, 'ip') || name;
     const ip = parseIp(given) ?? (await hosts.resolve()(given));
     if (!ip) throw new Fault('invalid', `The switch ${name} has no known address.`);
-    return { address: await guard.admit(ipText(ip)), port, community };
+    return { address: await guard.admit(ipText(ip)), port, access };
+  }
+}
+
+const opened = (box: SecretBox, value: string | undefined, column: string): string | undefined =>
+  value ? box.open(value, column) : undefined;
+
+/** What table `switches` calls it: one passphrase serves for all. */
+const accessColumns: AccessNames = {
+  version: 'snmpversion',
+  community: 'password',
+  user: 'username',
+  level: 'snmpversion',
+  authProtocol: 'auth',
+  authPassword: 'password',
+  privProtocol: 'privacy',
+  privPassword: 'password',
+};
+
+/** At most addresses there is nobody, or nobody who answers by SNMP. */
+async function unlessSilent<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Unreachable || (error instanceof Fault && error.kind === 'garbled')) return undefined;
+    throw error;
   }
 }
 
@@ -123,15 +197,13 @@ const interfaceNames = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
 export async function readForwarding(agent: SnmpAgent, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
   const byVlan = await walk(agent, portsByVlan, signal);
   const rows = byVlan.length > 0 ? byVlan : await walk(agent, ports, signal);
-  const interfaceOf = new Map(
-    (await walk(agent, interfaces, signal)).map(({ oid, content }) => [oid[0], numberIn(content)]),
-  );
+  const interfaceOf = new Map((await walk(agent, interfaces, signal)).map((row) => [row.oid[0], numberOf(row)]));
   const nameOf = new Map(
     (await walk(agent, interfaceNames, signal)).map(({ oid, content }) => [oid[0], content.toString('latin1')]),
   );
   const found = new Map<string, string>();
   for (const row of rows) {
-    const port = numberIn(row.content);
+    const port = numberOf(row);
     const mac = macOf(row);
     // Port 0: it was learned in no way that names one.
     if (mac === undefined || !port) continue;
@@ -139,9 +211,6 @@ export async function readForwarding(agent: SnmpAgent, signal: AbortSignal): Pro
   }
   return found;
 }
-
-const numberIn = (content: Buffer): number | undefined =>
-  content.length > 0 && content.length <= 5 ? decodeInteger(content) : undefined;
 
 /** The last six numbers of the name. */
 function macOf({ oid }: Binding): string | undefined {

@@ -6,6 +6,7 @@ import type { NodeImage } from '../../objects/node-image.ts';
 import type { BootOrder, InstallBoot, Vantage } from '../boot-order.ts';
 import type { BootStatus, SeenStep } from '../reports.ts';
 import type { BootTokens } from '../tokens.ts';
+import type { Piece } from '../media/iso-image.ts';
 
 /** What a part of network boot adds to the listener. Each has what it answers to; what no route has does not exist. */
 export interface BootRoute {
@@ -39,6 +40,9 @@ export interface BootClient {
 /** What a path leads to. */
 export type Found = (
   | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+  /** Bytes of which most lie in files; the tag changes with them. */
+  | { readonly kind: 'pieces'; readonly pieces: readonly Piece[]; readonly size: number; readonly tag: string }
   /** A path whose links were resolved and judged. */
   | { readonly kind: 'file'; readonly path: string }
 ) & {

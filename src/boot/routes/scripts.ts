@@ -1,9 +1,9 @@
 import { Fault } from '../../core/errors.ts';
 import { dotted } from '../../core/ip.ts';
+import { normalMac } from '../../core/mac.ts';
 import { isNodeName } from '../../core/object-names.ts';
 import { tableNamed } from '../../database/tables.ts';
 import { effectiveReader } from '../../objects/effective.ts';
-import { normalMac } from '../../names/index.ts';
 import type { BootOrder, NodeOrders } from '../boot-order.ts';
 import type { NodeIndex } from '../node-index.ts';
 import {
@@ -17,19 +17,21 @@ import {
   ipxeUnknown,
 } from '../scripts/loaders.ts';
 import { type BootEntry, bootFiles, isBootMethod } from '../scripts/reference.ts';
+import { inAscii } from '../scripts/words.ts';
 import { shownBootState } from '../states.ts';
 import type { BootClient, BootRoute, Found } from './route.ts';
 
 /** A loader's language. */
 interface Language {
-  script(name: string, mac: string, order: BootOrder, client: BootClient): string;
+  /** `others` are servers with the same scripts, as they stand in URLs. */
+  script(name: string, mac: string, order: BootOrder, client: BootClient, others: readonly string[]): string;
   unknown(mac: string, orders: readonly BootOrder[], client: BootClient): string;
   refusal(reason: string): string;
 }
 
 const languages: Readonly<Record<string, Language>> = {
   ipxe: {
-    script: (name, _mac, order, { authority }) => ipxeScript(name, order, authority),
+    script: (name, _mac, order, { authority }, others) => ipxeScript(name, order, authority, others),
     unknown: (mac, orders, { authority }) => ipxeUnknown(mac, orders, authority),
     refusal: ipxeRefusal,
   },
@@ -43,8 +45,11 @@ const languages: Readonly<Record<string, Language>> = {
 /** Where GRUB looks for what it is to do; that of Debian's installer has a directory of its own. */
 const grubStarts = /^(?:debian-installer\/(?:amd64|arm64)\/)?grub\/grub\.cfg$/;
 
+/** The other servers that a node could boot from. */
+type OtherServers = (node: string, client: BootClient) => readonly string[];
+
 /** Scripts by the MAC address of the machine that asks: `boot/MAC.ipxe` and `boot/MAC.grub`, and what leads GRUB there. */
-export const scriptRoute = (index: NodeIndex, orders: NodeOrders): BootRoute => ({
+export const scriptRoute = (index: NodeIndex, orders: NodeOrders, others: OtherServers): BootRoute => ({
   async find(segments, client) {
     const path = segments.join('/');
     if (grubStarts.test(path)) return { kind: 'text', text: grubStart(grubDevice(client)), step: 'script' };
@@ -62,7 +67,7 @@ export const scriptRoute = (index: NodeIndex, orders: NodeOrders): BootRoute => 
       relationOf(index, node, client),
       async () => {
         const order = await orders.of(node, client);
-        return { order, text: language.script(node, mac, order, client) };
+        return { order, text: language.script(node, mac, order, client, others(node, client)) };
       },
       language.refusal,
     );
@@ -151,7 +156,7 @@ export const referenceRoute = (index: NodeIndex, orders: NodeOrders): BootRoute 
   },
 });
 
-const commentRefusal = (reason: string): string => `# ${reason.replaceAll(/[^ -~]/g, '?')}\n`;
+const commentRefusal = (reason: string): string => `# ${inAscii(reason)}\n`;
 
 function entryOf(node: string, { ip, mac }: Wanted, order: BootOrder, client: BootClient): BootEntry {
   return {

@@ -1,5 +1,6 @@
+import { inQuotes } from '../../core/shell-words.ts';
 import type { BootOrder } from '../boot-order.ts';
-import { argumentsOf, checkWords, commentOf, grubWords } from './words.ts';
+import { argumentsOf, checkWords, commentOf, grubWords, inAscii } from './words.ts';
 
 /**
  * Makes iPXE boot from the disk. On UEFI old ones hang when they leave the machine to its firmware, so GRUB from the
@@ -13,12 +14,25 @@ const leaveIpxe = [
   'chain --autofree tftp://${next-server}/grubx64.efi || chain --autofree tftp://${next-server}/grubaa64.efi || exit 1',
 ];
 
-/** The script that iPXE fetches under the MAC address of a machine. */
-export function ipxeScript(node: string, order: BootOrder, authority: string): string {
+/** The script that iPXE fetches under the MAC address of a machine; `others` have the same script, and are tried if this one fails. */
+export function ipxeScript(node: string, order: BootOrder, authority: string, others: readonly string[] = []): string {
   const lines = ['#!ipxe', commentOf(order.state)];
   if (order.kind === 'local') return text([...lines, ...leaveIpxe]);
-  return text([...lines, ...ipxeLoad(node, order, authority), ...ipxeFailed]);
+  return text([...lines, ...ipxeLoad(node, order, authority), ':failed', ...ipxeElsewhere(others), ...ipxeGivenUp]);
 }
+
+/** Once in a boot: the script of another server does not lead back here. */
+const ipxeElsewhere = (others: readonly string[]): string[] =>
+  others.length === 0
+    ? []
+    : [
+        'isset ${muster-elsewhere} && goto later ||',
+        'set muster-elsewhere 1',
+        // What was loaded before would be loaded twice.
+        'imgfree',
+        ...others.map((other) => `chain http://${other}/boot/\${netX/mac:hexhyp}.ipxe ||`),
+        ':later',
+      ];
 
 function ipxeLoad(node: string, order: Extract<BootOrder, { kind: 'load' }>, authority: string): string[] {
   checkWords(node, [order.kernel, order.initrd, order.args, ...order.added]);
@@ -45,19 +59,24 @@ export function ipxeUnknown(mac: string, orders: readonly BootOrder[], authority
     ...choices.map(([build, arch]) => `iseq \${buildarch} ${build} && goto ${arch} ||`),
     ...leaveIpxe,
     ...loads.flatMap((order) => [`:${order.arch}`, ...ipxeLoad(mac, order, authority)]),
-    ...ipxeFailed,
+    ':failed',
+    ...ipxeGivenUp,
   ]);
 }
 
 /** Says why there is nothing to boot; after a while the machine asks again. */
 export const ipxeRefusal = (reason: string): string => text(['#!ipxe', '#refused', ...ipxeLater(reason)]);
 
-const ipxeLater = (reason: string): string[] => [`echo muster: ${plain(reason)}`, 'sleep 30', 'reboot'];
+const ipxeLater = (reason: string): string[] => [`echo muster: ${forIpxe(reason)}`, 'sleep 30', 'reboot'];
 
-/** Nothing of a loader's language: neither variables nor operators, comments or quotation marks. */
-const plain = (reason: string): string => reason.replaceAll(/[^A-Za-z0-9 .,:;/_=()-]/g, '?').slice(0, 400);
+/** What fits a screen. iPXE takes quotation marks as they are, but not variables, and neither operators nor comments where words begin. */
+const forScreen = (reason: string): string => inAscii(reason).slice(0, 400);
+const forIpxe = (reason: string): string =>
+  forScreen(reason)
+    .replaceAll(/[$\\|&`]/g, '?')
+    .replaceAll(/(^| )[#;]/g, '$1?');
 
-const ipxeFailed = [':failed', ...ipxeLater('the files of the image cannot be loaded')];
+const ipxeGivenUp = ipxeLater('the files of the image cannot be loaded');
 
 const text = (lines: readonly string[]): string => `${lines.join('\n')}\n`;
 
@@ -125,6 +144,10 @@ export function grubUnknown(mac: string, orders: readonly BootOrder[], device: G
 /** Says why there is nothing to boot; after a while the machine asks again. */
 export const grubRefusal = (reason: string): string => text(['#refused', ...grubLater(reason)]);
 
-const grubLater = (reason: string): string[] => [`echo 'muster: ${plain(reason)}'`, 'sleep 30', 'reboot'];
+const grubLater = (reason: string): string[] => [
+  `echo ${inQuotes(`muster: ${forScreen(reason)}`)}`,
+  'sleep 30',
+  'reboot',
+];
 
-const grubFailed = grubLater('the files of the image cannot be loaded');
+export const grubFailed = grubLater('the files of the image cannot be loaded');

@@ -40,6 +40,23 @@ export const encodedWord = (text: string): string =>
     [...Buffer.from(part)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
   );
 
+const typographic: Readonly<Record<string, string>> = {
+  '\u2018': "'",
+  '\u2019': "'",
+  '\u201C': '"',
+  '\u201D': '"',
+  '\u2026': '...',
+};
+
+/** For the screen of a machine, which has no letters but those of ASCII: accents are dropped, quotation marks and dashes become plain. */
+export const inAscii = (text: string): string =>
+  text
+    .replaceAll(/[\u2018\u2019\u201C\u201D\u2026]/g, (mark) => typographic[mark]!)
+    .replaceAll(/[\u2010-\u2015\u2212]/g, '-')
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^ -~]/gu, '?');
+
 /** The line by which people recognise a script, without anything that a loader may look for in comments too. */
 export const commentOf = (state: string): string => `#${state.replaceAll(/[^A-Za-z0-9 ,./:=@_+-]/g, '?')}`;
 

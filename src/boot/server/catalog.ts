@@ -1,16 +1,50 @@
 import type { BootNote, BootReports } from '../reports.ts';
-import type { BootClient, BootRoute, Found } from '../routes/route.ts';
+import type { BootClient, BootRoute, Found, Taken } from '../routes/route.ts';
 
-/** Finds what a path leads to, for HTTP and TFTP alike. What no route has does not exist; a directory is nothing. */
-export class BootCatalog {
+/** What a machine has fetched of a file. */
+export type Fetched = Pick<BootNote, 'at' | 'source' | 'bytes' | 'complete'>;
+
+/** A file for a machine that boots. */
+export interface Served {
+  readonly found: Found;
+  /** Hears what became of it. */
+  fetched(what: Fetched): void;
+}
+
+/** Where listeners for HTTP and TFTP get what machines ask for. */
+export interface BootSource {
+  /** Undefined: there is nothing. A Fault `denied` is for those who may not have it. */
+  find(segments: readonly string[], client: BootClient): Promise<Served | undefined>;
+  /** Takes what a machine sends (at most 64 KiB); undefined: nothing can be sent there. */
+  take(segments: readonly string[], body: string, client: BootClient): Promise<Taken | undefined>;
+}
+
+/** What the routes have. What none of them has does not exist; a directory is nothing. */
+export class BootCatalog implements BootSource {
   readonly #routes: readonly BootRoute[];
+  readonly #reports: BootReports;
 
-  constructor(routes: readonly BootRoute[]) {
+  constructor(routes: readonly BootRoute[], reports: BootReports) {
     this.#routes = routes;
+    this.#reports = reports;
   }
 
-  /** Undefined: there is nothing. A Fault `denied` is for those who may not have it. */
-  async find(segments: readonly string[], client: BootClient): Promise<Found | undefined> {
+  async find(segments: readonly string[], client: BootClient): Promise<Served | undefined> {
+    const found = await this.#find(segments, client);
+    if (!found) return undefined;
+    const path = segments.join('/');
+    return { found, fetched: (what) => noteFetch(this.#reports, found, path, client.address, what) };
+  }
+
+  async take(segments: readonly string[], body: string, client: BootClient): Promise<Taken | undefined> {
+    for (const route of this.#routes) {
+      const taken = await route.take?.(segments, body, client);
+      if (taken) return taken;
+    }
+    return undefined;
+  }
+
+  async #find(segments: readonly string[], client: BootClient): Promise<Found | undefined> {
     // In URLs the reference system's directory stands before what TFTP has at its root.
     const path = segments[0] === 'tftpboot' ? segments.slice(1) : segments;
     if (path.length === 0) return undefined;
@@ -58,19 +92,13 @@ function isPlain(segment: string | undefined): segment is string {
 }
 
 /** Keeps what a node has fetched, when it is known which node that was, and that somebody else has asked for what is the node's. */
-export function noteFetch(
-  reports: BootReports,
-  found: Found,
-  path: string,
-  address: string,
-  fetched: Pick<BootNote, 'at' | 'source' | 'bytes' | 'complete'>,
-): void {
+function noteFetch(reports: BootReports, found: Found, path: string, address: string, fetched: Fetched): void {
   const { node, foreignNode, step, leadsTo, problem } = found;
   if (foreignNode !== undefined) reports.noteForeign(foreignNode, { address, at: fetched.at });
   if (node !== undefined) reports.note(node, { ...fetched, step, text: problem ?? withoutToken(path, node), leadsTo });
 }
 
-const ownKinds: ReadonlySet<string> = new Set(['answer', 'authorized-keys', 'postscripts', 'statelite']);
+const ownKinds: ReadonlySet<string> = new Set(['answer', 'authorized-keys', 'overlay', 'postscripts', 'statelite']);
 
 /** What only a node gets lies below `boot/KIND/NODE/TOKEN`; who may see how far it is need not be able to do what it can. */
 function withoutToken(path: string, node: string): string {

@@ -1,27 +1,26 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer as createSecureServer, Server as SecureServer, type ServerOptions } from 'node:https';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { errorKinds, Fault } from '../../core/errors.ts';
 import { formatListen, hostProblem, type ListenAddress } from '../../core/host-address.ts';
 import type { Logger } from '../../core/log.ts';
-import type { BootReports } from '../reports.ts';
-import { bootClient, type BootClient, type BootRoute, type Found } from '../routes/route.ts';
-import { type BootCatalog, noteFetch, pathSegments } from './catalog.ts';
+import { bootClient, type BootClient, type Found } from '../routes/route.ts';
+import { type BootSource, pathSegments } from './catalog.ts';
 import { filesPrefix, proxyHeaders } from './nginx.ts';
-import { type Sent, sendFile, sendText } from './send-file.ts';
+import { type Sent, sendFile, sendMade, sendPieces } from './send-file.ts';
 
 export interface ListenerServices {
-  readonly catalog: BootCatalog;
-  readonly reports: BootReports;
-  /** Where what machines send goes. */
-  readonly routes: readonly BootRoute[];
+  readonly source: BootSource;
   readonly log: Logger;
   readonly maxConnectionsPerAddress: number;
   /** What connections and transfers of an address are counted by. */
   countedAs(address: string): string;
   /** It stands behind nginx, which shows itself by this secret. */
   readonly proxySecret?: string | undefined;
+  /** Certificate and key, for HTTPS. */
+  readonly credentials?: Pick<ServerOptions, 'cert' | 'key'> | undefined;
 }
 
 /** A rack boots at once; each machine has one or two connections. */
@@ -47,16 +46,16 @@ export class HttpListener {
 
   private constructor(services: ListenerServices) {
     this.#services = services;
-    this.#server = createServer(
-      {
-        maxHeaderSize: 8_192,
-        headersTimeout: 10_000,
-        requestTimeout: 30_000,
-        keepAliveTimeout: 15_000,
-        connectionsCheckingInterval: 5_000,
-      },
-      (request, response) => this.#queue(request, response),
-    );
+    const limits = {
+      maxHeaderSize: 8_192,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 15_000,
+      connectionsCheckingInterval: 5_000,
+    };
+    const serve = (request: IncomingMessage, response: ServerResponse): void => this.#queue(request, response);
+    const { credentials } = services;
+    this.#server = credentials ? createSecureServer({ ...limits, ...credentials }, serve) : createServer(limits, serve);
     this.#server.maxConnections = mostConnections;
     this.#server.timeout = idle;
     // A client that closes its side after the request still gets the answer.
@@ -81,6 +80,11 @@ export class HttpListener {
   get address(): ListenAddress {
     const { address: host, port } = this.#server.address() as AddressInfo;
     return { host, port };
+  }
+
+  /** Connections from now on see this certificate, if it has one at all. */
+  show(credentials: NonNullable<ListenerServices['credentials']>): void {
+    if (this.#server instanceof SecureServer) this.#server.setSecureContext(credentials);
   }
 
   /** Transfers under way are broken off; whoever fetches asks again when muster is back. */
@@ -169,21 +173,16 @@ export class HttpListener {
   ): Promise<void> {
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new Fault('method', 'Files can only be read here.');
-    const found = await this.#services.catalog.find(segments, client);
-    if (!found) throw new Fault('unknown-path', 'There is nothing at this path.');
+    const served = await this.#services.source.find(segments, client);
+    if (!served) throw new Fault('unknown-path', 'There is nothing at this path.');
     const at = new Date();
-    const { bytes, complete } = await this.#answer(request, response, found);
-    if (request.method === 'GET')
-      noteFetch(this.#services.reports, found, segments.join('/'), client.address, {
-        at,
-        source: 'http',
-        bytes,
-        complete,
-      });
+    const { bytes, complete } = await this.#answer(request, response, served.found);
+    if (request.method === 'GET') served.fetched({ at, source: 'http', bytes, complete });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, found: Found): Promise<Sent> {
-    if (found.kind === 'text') return sendText(request, response, found.text);
+    if (found.kind === 'pieces') return sendPieces(request, response, found);
+    if (found.kind !== 'file') return sendMade(request, response, found.kind === 'text' ? found.text : found.bytes);
     const { proxySecret, log } = this.#services;
     if (proxySecret === undefined) return sendFile(request, response, found.path);
     if (request.headers[proxyHeaders.unreadable]) {
@@ -206,14 +205,10 @@ export class HttpListener {
     client: BootClient,
   ): Promise<void> {
     const body = await bodyOf(request);
-    for (const route of this.#services.routes) {
-      const taken = await route.take?.(segments, body, client);
-      if (!taken) continue;
-      if (taken.text === '') response.writeHead(204).end();
-      else response.writeHead(200, { 'Content-Type': 'text/plain' }).end(taken.text);
-      return;
-    }
-    throw new Fault('method', 'Nothing can be sent here.');
+    const taken = await this.#services.source.take(segments, body, client);
+    if (!taken) throw new Fault('method', 'Nothing can be sent here.');
+    if (taken.text === '') response.writeHead(204).end();
+    else response.writeHead(200, { 'Content-Type': 'text/plain' }).end(taken.text);
   }
 
   #fail(request: IncomingMessage, response: ServerResponse, error: unknown): void {

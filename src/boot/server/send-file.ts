@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { matchesTag } from '../../core/entity-tag.ts';
 import { openReal } from '../../core/open-real.ts';
+import { type Piece, type Pieces, sizeOf } from '../media/iso-image.ts';
 
 export interface Sent {
   /** Undefined: that is not known. */
@@ -53,11 +54,53 @@ export async function sendFile(request: IncomingMessage, response: ServerRespons
 const isLeave = (error: unknown): boolean =>
   ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** Sends a text that was made for this client, as a whole. */
-export function sendText(request: IncomingMessage, response: ServerResponse, text: string): Sent {
-  const bytes = Buffer.byteLength(text);
-  response.writeHead(200, { 'Content-Type': 'text/plain', 'Content-Length': bytes, 'Cache-Control': 'no-store' });
-  response.end(request.method === 'HEAD' ? undefined : text);
+/** The same of bytes that lie in several places. */
+export async function sendPieces(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { pieces, size, tag }: Pieces & { readonly tag: string },
+): Promise<Sent> {
+  const range = begin(request, response, tag, size);
+  if (range === undefined) return { bytes: 0, complete: false };
+  if (request.method === 'HEAD') {
+    response.end();
+    return { bytes: 0, complete: false };
+  }
+  try {
+    await pipeline(bytesOf(pieces, range), response);
+  } catch (error) {
+    if (!isLeave(error)) throw error;
+    return { bytes: undefined, complete: false };
+  }
+  return { bytes: range.last - range.first + 1, complete: range.first === 0 && range.last === size - 1 };
+}
+
+async function* bytesOf(pieces: readonly Piece[], { first, last }: ByteRange): AsyncGenerator<Buffer> {
+  let begins = 0;
+  for (const piece of pieces) {
+    const from = Math.max(first - begins, 0);
+    const to = Math.min(last + 1 - begins, sizeOf(piece));
+    begins += sizeOf(piece);
+    if (from >= to) continue;
+    if (Buffer.isBuffer(piece)) {
+      yield piece.subarray(from, to);
+      continue;
+    }
+    const file = await openReal(piece.path);
+    try {
+      yield* file.createReadStream({ start: from, end: to - 1, highWaterMark: chunk, autoClose: false });
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+/** Sends what was made for this client, as a whole. */
+export function sendMade(request: IncomingMessage, response: ServerResponse, made: string | Buffer): Sent {
+  const bytes = Buffer.byteLength(made);
+  const type = typeof made === 'string' ? 'text/plain' : 'application/octet-stream';
+  response.writeHead(200, { 'Content-Type': type, 'Content-Length': bytes, 'Cache-Control': 'no-store' });
+  response.end(request.method === 'HEAD' ? undefined : made);
   return { bytes, complete: true };
 }
 

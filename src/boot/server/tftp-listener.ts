@@ -3,13 +3,11 @@ import { formatListen, type ListenAddress } from '../../core/host-address.ts';
 import type { Logger } from '../../core/log.ts';
 import { openReal } from '../../core/open-real.ts';
 import { type Source, TftpRefusal, TftpServer } from '../../protocols/tftp/server.ts';
-import type { BootReports } from '../reports.ts';
-import { bootClient } from '../routes/route.ts';
-import { type BootCatalog, nameSegments, noteFetch } from './catalog.ts';
+import { bootClient, type Found } from '../routes/route.ts';
+import { type BootSource, nameSegments } from './catalog.ts';
 
 export interface TftpServices {
-  readonly catalog: BootCatalog;
-  readonly reports: BootReports;
+  readonly source: BootSource;
   readonly log: Logger;
   /** What transfers of an address are counted by. */
   countedAs(address: string): string;
@@ -19,7 +17,7 @@ export interface TftpServices {
 
 /** Serves the same files by TFTP. */
 export async function listenTftp({ host, port }: ListenAddress, services: TftpServices): Promise<TftpServer> {
-  const { catalog, reports, log, httpPort, countedAs } = services;
+  const { source, log, httpPort, countedAs } = services;
   try {
     return await TftpServer.listen({
       address: host,
@@ -28,23 +26,18 @@ export async function listenTftp({ host, port }: ListenAddress, services: TftpSe
       async open(name, from, server) {
         const segments = nameSegments(name);
         const client = bootClient(from, server, httpPort(), 'tftp');
-        const found = segments && (await catalog.find(segments, client).catch(refuse));
-        if (!found) throw new TftpRefusal('notFound', 'There is no such file.');
+        const served = segments && (await source.find(segments, client).catch(refuse));
+        if (!served) throw new TftpRefusal('notFound', 'There is no such file.');
         const at = new Date();
-        const { size, read, close } = found.kind === 'text' ? textSource(found.text) : await fileSource(found.path);
+        const { size, read, close } = await sourceOf(served.found);
         return {
           size,
           read,
           async close(complete) {
             await close(complete);
             // Whoever has not answered may have written a node's address on its request.
-            if (!complete && found.step === 'script') return;
-            noteFetch(reports, found, segments.join('/'), client.address, {
-              at,
-              source: 'tftp',
-              bytes: size,
-              complete,
-            });
+            if (!complete && served.found.step === 'script') return;
+            served.fetched({ at, source: 'tftp', bytes: size, complete });
           },
         };
       },
@@ -62,8 +55,14 @@ function refuse(error: unknown): never {
   throw new TftpRefusal(error.kind === 'denied' ? 'accessViolation' : 'notFound', error.message);
 }
 
-function textSource(text: string): Source {
-  const bytes = Buffer.from(text);
+async function sourceOf(found: Found): Promise<Source> {
+  if (found.kind === 'file') return fileSource(found.path);
+  // What a BMC fetches, it fetches by HTTP.
+  if (found.kind === 'pieces') throw new TftpRefusal('notFound', 'There is no such file.');
+  return madeSource(found.kind === 'text' ? Buffer.from(found.text) : found.bytes);
+}
+
+function madeSource(bytes: Buffer): Source {
   return {
     size: bytes.length,
     read: (buffer, position) => Promise.resolve(bytes.copy(buffer, 0, position)),

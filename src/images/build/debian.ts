@@ -21,6 +21,9 @@ const ownOptions = ['/etc/apt/apt.conf.d/99mmdebstrap', '/etc/dpkg/dpkg.cfg.d/99
 /** What mmdebstrap copies from this machine. Nodes have names of their own, and a node asks whom DHCP names unless its image says otherwise. */
 const copied = ['/etc/hostname', '/etc/resolv.conf'];
 
+/** A mirror that does not answer is an error: without it older packages would be taken, or none of its updates. */
+const everySource = 'APT::Update::Error-Mode';
+
 /** What mmdebstrap can install with the base. Groups and variables are for apt in the finished base. */
 const isPlain = (step: PackageStep | undefined): step is PackageStep =>
   step !== undefined &&
@@ -41,6 +44,7 @@ export const debian: TreeBuilder = {
       '--format=directory',
       `--architectures=${architecture(osarch).debian}`,
       '--aptopt=Acquire::Languages "none"',
+      `--aptopt=${everySource} "any"`,
       '--aptopt=APT::Sandbox::User "root"',
       `--dpkgopt=${withoutSync}`,
       ...(inBase.length > 0 ? [`--include=${inBase.join(',')}`] : []),
@@ -157,6 +161,7 @@ async function aptIn(
     ...option('Dir::Etc::SourceParts', '-'),
     ...option('Dir::Etc::TrustedParts', `${ownFiles}/keys`),
     ...option('Acquire::Languages', 'none'),
+    ...option(everySource, 'any'),
     ...option('APT::Sandbox::User', 'root'),
     ...option('APT::Install-Recommends', 'false'),
     ...option('Dpkg::Options::', '--force-confdef'),

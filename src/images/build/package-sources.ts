@@ -88,6 +88,24 @@ function componentsOf(release: string): string[] {
   return usable.length > 0 ? usable : ['main'];
 }
 
+/** Archives of the distributions themselves; a mirror of the site need not have all that they have. */
+const debianArchive = /^https?:\/\/(deb|ftp(\.[a-z]{2})?)\.debian\.org\/debian$/;
+const ubuntuArchive = /^https?:\/\/(([a-z]{2}\.)?archive\.ubuntu\.com\/ubuntu|ports\.ubuntu\.com(\/ubuntu-ports)?)$/;
+
+/** The same with updates and security updates of the archives whose suite nobody has named. */
+export const withUpdates = (sources: readonly PackageSource[], suite: string | undefined): PackageSource[] =>
+  sources.flatMap((source) => [source, ...updatesOf(source, suite)]);
+
+function updatesOf(source: PackageSource, suite: string | undefined): PackageSource[] {
+  if (source.kind === 'directory' || source.suite !== undefined || suite === undefined) return [];
+  const { url: place, components } = source;
+  const at = (where: string, named: string): PackageSource => ({ kind: 'url', url: where, suite: named, components });
+  if (ubuntuArchive.test(place)) return [at(place, `${suite}-updates`), at(place, `${suite}-security`)];
+  if (!debianArchive.test(place)) return [];
+  const security = suite === 'buster' ? 'buster/updates' : `${suite}-security`;
+  return [at(place, `${suite}-updates`), at('http://deb.debian.org/debian-security', security)];
+}
+
 /** A file for dnf and zypper that names all sources. A medium has its repositories one directory deeper. */
 export function repoFile(sources: readonly PackageSource[], keys: readonly string[]): string {
   const places = sources.flatMap((source) =>
@@ -104,6 +122,8 @@ export function repoFile(sources: readonly PackageSource[], keys: readonly strin
         `baseurl=${base}`,
         'enabled=1',
         'autorefresh=1',
+        // A repository that does not answer is an error.
+        'skip_if_unavailable=0',
         `gpgcheck=${check}`,
         'repo_gpgcheck=0',
         ...(signed && keys.length > 0 ? [`gpgkey=${keys.map((key) => `file://${key}`).join(' ')}`] : []),

@@ -1,34 +1,32 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { type EffectiveReader, effectiveReader, listItems } from '../../objects/effective.ts';
+import { listItems } from '../../core/list-items.ts';
+import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
 import { installDirectory, listFiles, type NodeImage } from '../../objects/node-image.ts';
 import { type PackageStep, readPackageLists, readRealText, usable, withoutDirectories } from '../../nodes/index.ts';
 import { describeDiskless } from '../describe-image.ts';
 import type { Images } from '../images.ts';
 import type { Used } from '../manifest.ts';
-import { listFileFor } from '../media/images-made.ts';
+import { packageLists } from '../package-lists.ts';
 import { architecture, familyOf, suiteOf, platformOf } from '../../objects/distributions.ts';
 import { hashFile } from './fingerprint.ts';
 import type { GenJob, Wanted } from './gen-job.ts';
-import { type PackageSource, parseSources } from './package-sources.ts';
+import { type PackageSource, parseSources, withUpdates } from './package-sources.ts';
 
 export interface GenOptions {
   readonly by: string;
   readonly anew: boolean;
 }
 
-/** The lists that an image names, else the administrator's for its profile, else the one that comes with muster. */
-function packageLists(reader: EffectiveReader, image: NodeImage): readonly string[] {
-  const own = listFiles(reader, image, 'pkglist', 'pkglist');
-  if (own.length > 0) return own;
-  const installdir = installDirectory(reader);
-  const found = listFileFor(installdir, image, 'netboot', 'pkglist');
-  if (found !== undefined) return [found];
+function listsOf(reader: EffectiveReader, image: NodeImage): readonly string[] {
+  const found = packageLists(reader, image, 'netboot');
+  if (found.length > 0) return found;
   const { name, os, profile } = image;
   throw new Fault(
     'invalid',
-    `${name}: there is no list of packages for the profile ${JSON.stringify(profile)} of ${os}; set its attribute pkglist, or put ${profile}.pkglist into ${installdir}/custom/netboot/${platformOf(os)}.`,
+    `${name}: there is no list of packages for the profile ${JSON.stringify(profile)} of ${os}; set its attribute pkglist, or put ${profile}.pkglist into ${installDirectory(reader)}/custom/netboot/${platformOf(os)}.`,
   );
 }
 
@@ -48,10 +46,10 @@ export async function planGen(snapshot: Snapshot, images: Images, name: string, 
     return text;
   };
   const reader = effectiveReader(snapshot);
-  const paths = packageLists(reader, image);
+  const paths = listsOf(reader, image);
   const others = await readPackageLists(listFiles(reader, image, 'otherpkglist', 'otherpkgs.pkglist'), read);
   const packages: Wanted = {
-    sources: [...sources('pkgdir'), ...sources('kerneldir')],
+    sources: withUpdates([...sources('pkgdir'), ...sources('kerneldir')], suite),
     steps: await readPackageLists(paths, read),
   };
   if (packages.sources.length === 0)
@@ -89,20 +87,29 @@ export async function planGen(snapshot: Snapshot, images: Images, name: string, 
   };
 }
 
-/** A package `extra/tool` lies in the repository `extra` below otherpkgdir. */
+/** A package `extra/tool` lies in the repository `extra` below otherpkgdir, one without a directory in otherpkgdir itself. */
 function withSubdirectories(
   sources: readonly PackageSource[],
   steps: readonly PackageStep[],
   admit: (path: string) => string,
 ): PackageSource[] {
-  const names = steps.flatMap(({ install }) => install).filter((each) => each.includes('/'));
-  const below = [...new Set(names.map((each) => each.slice(0, each.lastIndexOf('/'))))];
+  const names = steps.flatMap(({ install }) => install);
+  const below = [...new Set(names.map((each) => each.slice(0, each.lastIndexOf('/') + 1)))];
   if (below.length === 0) return [...sources];
-  return sources.flatMap((source): PackageSource[] =>
-    source.kind === 'url'
-      ? below.map((each) => ({ ...source, url: `${source.url}/${each}` }))
-      : below.map((each) => ({ kind: 'directory', path: admit(`${source.path}/${each}`) })),
-  );
+  return below.flatMap((directory): PackageSource[] => {
+    if (directory === '') return [...sources];
+    const places = sources.map((source): PackageSource => {
+      const inside = directory.slice(0, -1);
+      return source.kind === 'url'
+        ? { ...source, url: `${source.url}/${inside}` }
+        : { kind: 'directory', path: `${source.path}/${inside}` };
+    });
+    // Of several directories one has the repository.
+    const found = places.filter((place) => place.kind === 'url' || existsSync(place.path));
+    return (found.length > 0 ? found : places.slice(0, 1)).map((place) =>
+      place.kind === 'url' ? place : { ...place, path: admit(place.path) },
+    );
+  });
 }
 
 const scriptsOf = (image: NodeImage, admit: (path: string) => string): Promise<Used[]> =>

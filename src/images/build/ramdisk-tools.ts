@@ -7,7 +7,7 @@ import { inTree, readWhole } from '../tree/tree-path.ts';
 
 /** What the scripts call. They are run by busybox alone, whatever the image has. */
 export const applets =
-  'sh cat chmod chroot cp cpio cttyhack cut dd echo find findfs grep gunzip head hexdump hostname ifconfig insmod ip kill ln ls mdev mkdir modprobe mount mv nslookup poweroff printf readlink reboot rm route sed setsid sha256sum sleep sort switch_root sync tail tar timeout tr udhcpc umount uname unxz wget';
+  'sh cat chmod chown chroot cp cpio cttyhack cut dd echo find findfs grep gunzip head hexdump hostname ifconfig insmod ip kill ln ls mdev mkdir modprobe mount mv nslookup poweroff printf readlink reboot rm route sed setsid sha256sum sleep sort stat switch_root sync tail tar timeout tr udhcpc umount uname unxz wget';
 
 /** The scripts of the initial RAM disk, by their places in it. */
 export function ramdiskScripts(): Map<string, Buffer> {

@@ -6,7 +6,8 @@ import { syncFileSystem } from '../../core/sync-file-system.ts';
 import type { Work } from '../../work/index.ts';
 import { actNow, type ImageJob, stagingFor, explainingDisk } from '../image-job.ts';
 import { readManifestOf, replaceParts } from '../manifest.ts';
-import { copyTree, placeForTree, privateTree } from '../tree/private-tree.ts';
+import { changedCopy } from '../tree/changed-copy.ts';
+import { placeForTree, privateTree } from '../tree/private-tree.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
 import { installedIn } from '../tree/installed.ts';
 import { checkRunnable } from '../../objects/distributions.ts';
@@ -35,23 +36,20 @@ export const work = (job: RunJob, task: Work): Promise<RunMade> =>
     if (!tree)
       throw new Fault(
         'invalid',
-        `The image ${image} has no tree in ${directory} that muster made; build it first: POST instance {"action":"gen"}.`,
+        `The image ${image} has no tree in ${directory} that muster made; build it first: POST /osimages/${image}/instance {"action":"gen"}.`,
       );
     checkRunnable(osarch);
     const staging = await stagingFor(directory, task);
     const made = join(staging, 'image');
     mkdirSync(made, { mode: 0o755 });
     const copy = placeForTree(made);
-    await copyTree(task, tree, copy);
     const lines: string[] = [];
-    await inNamespaces(task, command, {
-      tree: copy,
-      network,
-      env: { HOME: '/root', TERM: 'dumb' },
-      output(line) {
-        task.tell(line);
-        if (lines.length < keptLines) lines.push(line);
-      },
+    const output = (line: string): void => {
+      task.tell(line);
+      if (lines.length < keptLines) lines.push(line);
+    };
+    await changedCopy(task, { tree, staging, copy }, async (root) => {
+      await inNamespaces(task, command, { tree: root, network, env: { HOME: '/root', TERM: 'dumb' }, output });
     });
     const packages = await installedIn(task, copy);
     await syncFileSystem(copy);

@@ -6,9 +6,9 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Fault } from '../../core/errors.ts';
 import { syncFile } from '../../core/files.ts';
-import { TarError } from '../../protocols/tar/header.ts';
-import { TarReader } from '../../protocols/tar/reader.ts';
-import { tarEnd, tarHeader, tarPadding } from '../../protocols/tar/write.ts';
+import { TarError } from '../../core/tar/header.ts';
+import { TarReader } from '../../core/tar/reader.ts';
+import { tarEnd, tarHeader, tarPadding } from '../../core/tar/write.ts';
 import type { Work } from '../../work/index.ts';
 import { entryOf, epochOf, type ImageJob, stagingFor, explainingDisk } from '../image-job.ts';
 import { readManifestOf } from '../manifest.ts';
@@ -84,7 +84,10 @@ async function exportImage(job: ExportJob, task: Work): Promise<Exported> {
   const manifest = await readManifestOf(image, directory);
   const pack = manifest?.packs.find(({ id }) => id === manifest.current);
   if (job.packed && !pack)
-    throw new Fault('invalid', `The image ${image} is not packed; pack it first: POST instance {"action":"pack"}.`);
+    throw new Fault(
+      'invalid',
+      `The image ${image} is not packed; pack it first: POST /osimages/${image}/instance {"action":"pack"}.`,
+    );
   const members: Member[] = [];
   for (const [index, { attribute, path }] of job.files.entries()) {
     const { sha256, size } = await partOf(dirname(path), basename(path));

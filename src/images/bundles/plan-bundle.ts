@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { objectAttributes, objectNames } from '../../objects/definitions.ts';
-import { listItems } from '../../objects/effective.ts';
+import { listItems } from '../../core/list-items.ts';
 import { typeNamed } from '../../objects/types.ts';
 import { hostArchitecture } from '../../objects/distributions.ts';
 import { describeImage, isBuiltMethod } from '../describe-image.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { Fault } from '../../core/errors.ts';
 import { openReal } from '../../core/open-real.ts';
-import { type TarEntry, TarError } from '../../protocols/tar/header.ts';
-import { TarReader, type TarSink } from '../../protocols/tar/reader.ts';
+import { type TarEntry, TarError } from '../../core/tar/header.ts';
+import { TarReader, type TarSink } from '../../core/tar/reader.ts';
 import type { Work } from '../../work/index.ts';
 import { type Bundle, bundleFile, longestBundleFile, mostMembers, parseBundle } from './bundle.ts';
 

@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { Fault } from '../../core/errors.ts';
 import type { Compression, Layer } from '../../protocols/oci/image.ts';
-import { TarError } from '../../protocols/tar/header.ts';
-import { TarReader } from '../../protocols/tar/reader.ts';
+import { TarError } from '../../core/tar/header.ts';
+import { TarReader } from '../../core/tar/reader.ts';
 import { shown, type TreeWriter } from './tree-writer.ts';
 
 /** Large enough that few turns of the event loop are needed, small enough to stay in the processor's cache. */

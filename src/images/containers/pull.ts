@@ -1,19 +1,17 @@
-import { chmodSync, copyFileSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Fault, orFault } from '../../core/errors.ts';
 import { openArchive } from '../../protocols/oci/archive.ts';
 import type { Image, Layer } from '../../protocols/oci/image.ts';
 import { parseReference } from '../../protocols/oci/reference.ts';
 import type { Work } from '../../work/index.ts';
-import { commit } from '../build/gen.ts';
-import { makeInitramfs } from '../build/initramfs.ts';
 import { findKernel, type Kernel } from '../build/kernel.ts';
 import { plainName } from '../bundles/bundle.ts';
-import { actNow, entryOf, stagingFor, explainingDisk, usualDirectory } from '../image-job.ts';
+import { entryOf, stagingFor, explainingDisk, usualDirectory } from '../image-job.ts';
 import { type Manifest, readManifest, readManifestOf } from '../manifest.ts';
+import { placeTree } from '../place-tree.ts';
 import { checkStillReal } from '../real-paths.ts';
 import { copyTree, placeForTree, privateTree } from '../tree/private-tree.ts';
-import { installedIn } from '../tree/installed.ts';
 import { inTree, makeDirectoryInTree, readInTree } from '../tree/tree-path.ts';
 import { applyLayer } from './apply-layer.ts';
 import { BlobCache, withFetched } from './fetch-layers.ts';
@@ -65,7 +63,8 @@ async function pull(job: PullJob, task: Work): Promise<Pulled> {
     task.tell(`${source.shown} is ${image.digest}, ${image.layers.length} layers.`);
     const before = known === undefined ? undefined : await readManifestOf(name, known);
     const present = before && (await privateTree(known!, task.tell));
-    if (!job.anew && known !== undefined && before?.source.digest === image.digest && present !== undefined) {
+    const isSame = before?.source.digest === image.digest && (await hasKernel(job, before, task));
+    if (!job.anew && known !== undefined && isSame && present !== undefined) {
       task.tell(`The image ${name} is up to date and stays as it is.`);
       return { did: 'nothing', image: name, attributes: attributesOf(before, known) };
     }
@@ -161,38 +160,23 @@ async function finish(
       `${directory} exists and muster did not make it. Move it away, or give another profile.`,
     );
   const kernel = await kernelFor(job, task, tree);
-  const packages = await installedIn(task, tree);
-  const files: string[] = [];
-  if (kernel) {
-    copyFileSync(kernel.file, join(made, 'kernel'));
-    chmodSync(join(made, 'kernel'), 0o644);
-    await makeInitramfs(task, { osarch, netdrivers: [], drivers: [] }, tree, kernel, join(made, 'initrd-stateless.gz'));
-    files.push('kernel', 'initrd-stateless.gz');
-  } else task.tell('It has no kernel: to boot it, name an image that has one by the parameter kernel.');
-  task.signal.throwIfAborted();
-  const manifest: Manifest = {
-    image: name,
-    osvers,
-    osarch,
-    profile,
-    made: actNow(job, task),
+  if (!kernel) task.tell('It has no kernel: to boot it, name an image that has one by the parameter kernel.');
+  const manifest = await placeTree({ image: name, osvers, osarch, profile, directory, by: job.by }, task, {
+    made,
+    tree,
+    kernel,
+    before,
     source: {
       kind: 'container',
       lists: [],
       reference,
       digest: image.digest,
       layers: image.layers.map(({ digest, diffId }) => digest ?? diffId),
+      ...(job.kernel === undefined ? {} : { kernelFrom: job.kernel.image }),
     },
-    packages,
-    runs: [],
-    ...(kernel ? { kernel: kernel.version } : {}),
-    files,
-    packs: before?.packs ?? [],
-    ...(before?.current === undefined ? {} : { current: before.current }),
-  };
-  await commit(directory, made, manifest, before);
+  });
   if (job.from.kind === 'registry') await prune(job, directory, task);
-  task.tell(`The image ${name} of ${osvers} for ${osarch} is in place, with ${packages.length} packages.`);
+  task.tell(`The image ${name} of ${osvers} for ${osarch} is in place, with ${manifest.packages.length} packages.`);
   return { did: 'made', image: name, attributes: attributesOf(manifest, directory) };
 }
 
@@ -206,12 +190,23 @@ async function osversIn(tree: string): Promise<string> {
   );
 }
 
+/** Whether the image has the kernel that is wanted now; without a wish it keeps the one that it has. */
+async function hasKernel({ kernel: wanted }: PullJob, { kernel, source }: Manifest, task: Work): Promise<boolean> {
+  if (wanted === undefined) return true;
+  return source.kernelFrom === wanted.image && kernel === (await kernelOf(wanted, task)).version;
+}
+
+async function kernelOf({ image, directory }: NonNullable<PullJob['kernel']>, task: Work): Promise<Kernel> {
+  const tree = (await readManifest(directory)) && (await privateTree(directory, task.tell));
+  const found = tree && findKernel(tree, '');
+  if (found) return found;
+  throw new Fault('invalid', `The image ${image} has no kernel with modules that could be taken.`);
+}
+
 /** Of the tree; or another image's, whose modules become part of the tree. */
 async function kernelFor({ kernel: wanted }: PullJob, task: Work, tree: string): Promise<Kernel | undefined> {
   if (wanted === undefined) return findKernel(tree, '');
-  const other = (await readManifest(wanted.directory)) && (await privateTree(wanted.directory, task.tell));
-  const found = other && findKernel(other, '');
-  if (!found) throw new Fault('invalid', `The image ${wanted.image} has no kernel with modules that could be taken.`);
+  const found = await kernelOf(wanted, task);
   const modules = inTree(tree, `/lib/modules/${found.version}`);
   if (!entryOf(modules)) {
     await makeDirectoryInTree(tree, inTree(tree, '/lib/modules').slice(tree.length), { mode: 0o755 });

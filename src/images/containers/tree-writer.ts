@@ -17,8 +17,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { callError, libc } from '../../core/libc.ts';
-import { type TarEntry, TarError } from '../../protocols/tar/header.ts';
-import type { TarSink } from '../../protocols/tar/reader.ts';
+import { type TarEntry, TarError } from '../../core/tar/header.ts';
+import type { TarSink } from '../../core/tar/reader.ts';
 
 /** Sets an extended attribute of a file, of a link's own. */
 function setAttribute(path: string, name: string, value: Buffer): void {

@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { writeFileAtomically } from '../../core/files.ts';
 import { openReal } from '../../core/open-real.ts';
 import { syncFileSystem } from '../../core/sync-file-system.ts';
+import { installerProblem } from '../../objects/distributions.ts';
 import type { Work } from '../../work/index.ts';
 import { manifestFile } from '../manifest.ts';
 import { checkStillReal } from '../real-paths.ts';
@@ -12,7 +13,8 @@ import { buildTree, type Verification } from './build-tree.ts';
 import { mediumChecksums, wholeSumOf } from './checksums.ts';
 import { type ImageMade, imagesFor } from './images-made.ts';
 import { IsoFile } from './iso/iso-file.ts';
-import { archNamed, Medium, type Release } from './medium.ts';
+import { Medium, type Release } from './medium.ts';
+import { ownSystem } from './own-system.ts';
 import {
   directoriesOf,
   discPlace,
@@ -56,44 +58,10 @@ function verificationLines({ contents }: Medium, { files, whole }: Verification)
   ];
 }
 
-const bases: Readonly<Record<string, string>> = {
-  debian: 'debian',
-  ubuntu: 'ubuntu',
-  rhel: 'rhels',
-  rocky: 'rocky',
-  almalinux: 'alma',
-  centos: 'centos-stream',
-  ol: 'ol',
-  fedora: 'fedora',
-  sles: 'sles',
-  'opensuse-leap': 'leap',
-};
-
-const nodeArchs: Readonly<Partial<Record<NodeJS.Architecture, string>>> = { x64: 'x86_64', arm64: 'aarch64' };
-
-/** The operating system of this machine, called as media are: `debian12.12-x86_64`. */
-function ownSystem(): string | undefined {
-  const release = textOf('/etc/os-release');
-  const value = (name: string): string =>
-    release
-      .split('\n')
-      .find((line) => line.startsWith(`${name}=`))
-      ?.slice(name.length + 1)
-      .replaceAll('"', '') ?? '';
-  const base = bases[value('ID')];
-  // Debian has its point release elsewhere.
-  const version = base === 'debian' ? textOf('/etc/debian_version').trim() : value('VERSION_ID');
-  const arch = archNamed(nodeArchs[process.arch] ?? process.arch);
-  return base === undefined || arch === undefined || version === '' ? undefined : `${base}${version}-${arch}`;
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    // Not every system has it.
-    return '';
-  }
+/** `debian12.12-x86_64` */
+function ownName(): string | undefined {
+  const own = ownSystem();
+  return own && `${own.os}-${own.arch}`;
 }
 
 /** Files by which muster knows what it made itself. */
@@ -138,8 +106,11 @@ export async function work(job: MediumJob, task: Work): Promise<MediumMade> {
     const messages = await explainingDisk(place, () => copy(job, task, medium, release, place));
     const directories = directoriesOf(tree);
     const { installdir } = job;
-    const images = job.makesImages ? imagesFor({ release, os, installdir, directories, own: ownSystem() }) : [];
-    return { inspected: false, os, release, directories, images, messages: [...found, ...messages] };
+    const images = job.makesImages ? imagesFor({ release, os, installdir, directories, own: ownName() }) : [];
+    const problem = installerProblem(os);
+    if (problem !== undefined) task.tell(problem);
+    const all = [...found, ...messages, ...(problem === undefined ? [] : [problem])];
+    return { inspected: false, os, release, directories, images, messages: all };
   } finally {
     await file.close();
   }

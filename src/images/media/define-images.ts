@@ -2,7 +2,7 @@ import type { Draft } from '../../database/draft.ts';
 import { changeObject, createObject } from '../../objects/define.ts';
 import { objectExists, storedAttribute } from '../../objects/definitions.ts';
 import type { RangeOptions } from '../../objects/cluster.ts';
-import { listItems } from '../../objects/effective.ts';
+import { listItems } from '../../core/list-items.ts';
 import { typeNamed } from '../../objects/types.ts';
 import type { MediumMade } from './copy-medium.ts';
 

@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Fault } from '../../core/errors.ts';
 import { shippedImageFiles } from '../../core/home.ts';
-import { familyOf, platformOf } from '../../objects/distributions.ts';
+import { familyOf, installerProblem, platformOf } from '../../objects/distributions.ts';
 import type { NodeImage } from '../../objects/node-image.ts';
 import { usualDirectory } from '../image-job.ts';
 import type { Family, Release } from './medium.ts';
+import { ownSystem } from './own-system.ts';
 
-type Method = 'install' | 'netboot';
+/** How an image gets its packages. */
+export type Method = 'install' | 'netboot';
 
 /** Which image the files are for. */
 interface ListsWanted {
@@ -31,6 +34,9 @@ function listFile(wanted: ListsWanted, method: Method, ending: string): string |
     .find((path) => existsSync(path));
 }
 
+/** Whether it can be part of the name of a file. */
+const isPlain = (word: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(word);
+
 /** The same for an image that is defined, whose attributes may be anything. */
 export function listFileFor(
   installdir: string,
@@ -38,8 +44,9 @@ export function listFileFor(
   method: Method,
   ending: string,
 ): string | undefined {
-  const isPlain = [os, arch, profile].every((part) => /^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(part));
-  return isPlain ? listFile({ installdir, family: distributionOf(os), os, arch, profile }, method, ending) : undefined;
+  return [os, arch, profile].every(isPlain)
+    ? listFile({ installdir, family: distributionOf(os), os, arch, profile }, method, ending)
+    : undefined;
 }
 
 function distributionOf(os: string): Family {
@@ -74,7 +81,7 @@ export interface ImageMade {
 }
 
 interface ImageBasis {
-  readonly release: Release;
+  readonly release: Pick<Release, 'family' | 'arch'>;
   /** `rocky9.6` */
   readonly os: string;
   readonly installdir: string;
@@ -125,6 +132,7 @@ export function imagesFor(basis: ImageBasis): ImageMade[] {
 function imageOf(basis: ImageBasis, kind: Kind): ImageMade | undefined {
   const { release, os, installdir, directories } = basis;
   const { profile, method } = kind;
+  if (method === 'install' && installerProblem(os) !== undefined) return undefined;
   const { family, arch } = release;
   const wanted = { installdir, family, os, arch, profile };
   const found = kind.files.flatMap((attribute) => {
@@ -152,4 +160,40 @@ function imageOf(basis: ImageBasis, kind: Kind): ImageMade | undefined {
       ...kind.attributes,
     },
   };
+}
+
+const methods: Readonly<Record<string, Pick<Kind, 'method' | 'files' | 'needs'>>> = {
+  install: { method: 'install', files: installed.files, needs: 'template' },
+  netboot: { method: 'netboot', files: diskless, needs: 'pkglist' },
+  statelite: { method: 'statelite', files: diskless, needs: 'pkglist' },
+};
+
+/**
+ * The attributes of an image that is said only by `provmethod`, `profile`, `osvers` and `osarch`: the files and directories that copycds
+ * would give it. Without `osvers` or `osarch` it is for what this machine runs.
+ */
+export function usualAttributes(
+  installdir: string,
+  name: string,
+  given: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const wrong = (what: string): Fault => new Fault('invalid', `Image "${name}": ${what}`);
+  const own = ownSystem();
+  const { profile, provmethod = '', osvers: os = own?.os, osarch: arch = own?.arch } = given;
+  const kind = Object.hasOwn(methods, provmethod) ? methods[provmethod] : undefined;
+  if (!profile || !kind)
+    throw wrong('to fill in its files, give profile and provmethod, which is one of install, netboot and statelite.');
+  if (!os || !arch) throw wrong('give osvers and osarch: it is not known what this machine runs.');
+  const strange = [profile, os, arch].find((word) => !isPlain(word));
+  if (strange !== undefined) throw wrong(`"${strange}" cannot be part of the name of a file.`);
+  const problem = kind.method === 'install' ? installerProblem(os) : undefined;
+  if (problem !== undefined) throw wrong(problem);
+  const release = { family: distributionOf(os), arch };
+  const directories = [join(installdir, os, arch)];
+  const made = imageOf({ release, os, installdir, directories, own: undefined }, { ...kind, profile });
+  if (made) return made.attributes;
+  const directory = join(installdir, 'custom', kind.method === 'install' ? 'install' : 'netboot', platformOf(os));
+  throw wrong(
+    `there is no ${kind.needs} for profile ${profile}: write ${directory}/${profile}.${endings[kind.needs!]}, or give a profile that has one, such as compute.`,
+  );
 }

@@ -2,7 +2,7 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { objectNames, storedAttribute } from '../../objects/definitions.ts';
-import { listItems } from '../../objects/effective.ts';
+import { listItems } from '../../core/list-items.ts';
 import { typeNamed } from '../../objects/types.ts';
 import { fileAttributes } from '../bundles/bundle.ts';
 import type { ImagePaths } from '../paths.ts';

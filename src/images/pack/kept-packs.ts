@@ -1,10 +1,29 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { link, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Fault } from '../../core/errors.ts';
 import { type Manifest, manifestFile, type Pack, packsName, stageManifest } from '../manifest.ts';
 
 /** Names beside the manifest under which the reference system's clients look for a packed root. */
 const rootNames = ['rootimg.sfs', 'rootimg.cpio.gz', 'rootimg.cpio.xz'];
+
+/** By its id or a tag. */
+export const packNamed = (packs: readonly Pack[], name: string): Pack | undefined =>
+  packs.find(({ id }) => id === name) ?? packs.find(({ tags }) => tags?.includes(name));
+
+export function missingPack(image: string, packs: readonly Pack[], wanted: string | undefined): Fault {
+  const shown = ({ id, made, tags = [] }: Pack): string =>
+    `${id} of ${made.when}${tags.length === 0 ? '' : ` (${tags.join(', ')})`}`;
+  const known = packs.map(shown).join(', ') || 'none';
+  return new Fault(
+    'invalid',
+    `The image ${image} has no ${wanted === undefined ? 'older pack' : `pack ${wanted}`}; kept are: ${known}.`,
+  );
+}
+
+/** The newest, and all that have a tag. */
+const keptOf = (packs: readonly Pack[], kept: number): Pack[] =>
+  packs.filter(({ tags = [] }, index) => index < kept || tags.length > 0);
 
 export const packDirectory = (directory: string, { id }: Pick<Pack, 'id'>): string => join(directory, packsName, id);
 
@@ -16,7 +35,9 @@ export async function keepPack(
   kept: number,
 ): Promise<void> {
   const place = packDirectory(directory, pack);
-  const packs = [pack, ...manifest.packs.filter(({ id }) => id !== pack.id)].slice(0, kept);
+  const same = manifest.packs.find(({ id }) => id === pack.id);
+  const packed = same?.tags ? { ...pack, tags: same.tags } : pack;
+  const packs = keptOf([packed, ...manifest.packs.filter((each) => each !== same)], kept);
   const isNew = !existsSync(place) || !manifest.packs.some(({ id }) => id === pack.id);
   await usePack(directory, staging, { ...manifest, packs }, pack, {
     from: isNew ? made : place,

@@ -24,6 +24,8 @@ export interface PackJob extends ImageJob {
   readonly ramdisk: string;
   /** Whether the root goes to disks, and so has to be able to start from one. */
   readonly toDisk: boolean;
+  /** Whether nothing is done if the pack in use would come out the same. */
+  readonly ifChanged: boolean;
   /** How many packs stay, this one among them. */
   readonly kept: number;
 }

@@ -16,6 +16,7 @@ import { inTree, keepingTime, makeDirectoryInTree, readInTree, writeInTree } fro
 import { exclude, type Exclusions } from './exclusions.ts';
 import { keepPack } from './kept-packs.ts';
 import type { PackJob } from './pack-job.ts';
+import { packInputs } from './pack-inputs.ts';
 import { packRoot } from './packed-root.ts';
 
 /**
@@ -147,8 +148,13 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   if (tree === undefined)
     throw new Fault(
       'invalid',
-      `The image ${image} has no tree in ${directory}; build it first: POST instance {"action":"gen"}.`,
+      `The image ${image} has no tree in ${directory}; build it first: POST /osimages/${image}/instance {"action":"gen"}.`,
     );
+  const unchanged = job.ifChanged ? unchangedPack(job, known) : undefined;
+  if (unchanged) {
+    task.tell(`Nothing has changed since the pack ${unchanged.id} of ${unchanged.made.when}; it stays in use.`);
+    return unchanged;
+  }
   const staging = await stagingFor(directory, task);
   const made = join(staging, 'pack');
   mkdirSync(made, { mode: 0o755 });
@@ -169,6 +175,7 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   }
   task.signal.throwIfAborted();
   const others = before.files.filter((name) => entryOf(join(directory, name)));
+  if (!others.includes('kernel') || !others.some((name) => name.startsWith('initrd-'))) task.tell(withoutKernel(job));
   for (const name of others) await link(join(directory, name), join(made, name));
   // While the tree is looked through, which keeps one processor busy, another has time for the rest.
   const [file, otherParts, offerRamdisk] = await allOf([
@@ -179,6 +186,7 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   const [part] = await allOf([partOf(made, file), syncFile(join(made, file))]);
   const parts = [part, ...otherParts];
   const { method, compress, lists } = job;
+  const inputs = packInputs(job, before);
   const id = createHash('sha256')
     .update(parts.map(({ sha256 }) => sha256).join('\n'))
     .digest('hex')
@@ -191,6 +199,7 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
     packages: before.packages.length,
     lists: [...lists],
     made: actNow(job, task),
+    ...(inputs === undefined ? {} : { inputs }),
   };
   task.signal.throwIfAborted();
   await keepPack({ directory, staging, made }, before, done, job.kept);
@@ -198,6 +207,16 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   task.tell(`${file}: ${part.size} bytes, SHA-256 ${part.sha256}.`);
   return done;
 }
+
+/** The pack in use, if it would come out the same. */
+function unchangedPack(job: PackJob, known: Manifest | undefined): Pack | undefined {
+  const inputs = known && packInputs(job, known);
+  const current = known?.packs.find(({ id }) => id === known.current);
+  return inputs !== undefined && current?.inputs === inputs ? current : undefined;
+}
+
+const withoutKernel = ({ image }: ImageJob): string =>
+  `Warning: the image ${image} has no kernel or no initial RAM disk, so no node can boot this pack. Add a kernel to the pkglist and build it again, or import the container again with the kernel of another image.`;
 
 /** All of them, or the first problem, when none is under way any more. */
 async function allOf<const T extends readonly Promise<unknown>[]>(works: T) {

@@ -17,6 +17,7 @@ export interface PackOptions {
   readonly method: string | undefined;
   readonly compress: string | undefined;
   readonly syncFiles: boolean;
+  readonly ifChanged: boolean;
   readonly sources: Sources;
 }
 
@@ -51,6 +52,7 @@ export async function planPack(
     lists,
     ramdisk: join(images.ramdisks, job.osarch),
     toDisk: image.method === 'sysclone',
+    ifChanged: options.ifChanged,
     kept: images.keptPacks,
   };
 }

@@ -4,10 +4,10 @@ import type { Work } from '../../work/index.ts';
 import { type ImageJob, stagingFor, explainingDisk } from '../image-job.ts';
 import { type Pack, readManifestOf } from '../manifest.ts';
 import { hashFile } from '../build/fingerprint.ts';
-import { packDirectory, usePack } from './kept-packs.ts';
+import { missingPack, packDirectory, packNamed, usePack } from './kept-packs.ts';
 
 export interface RollbackJob extends ImageJob {
-  /** Which pack is put back; undefined: the one before the one in use. */
+  /** Which pack is put back, by id or tag; undefined: the one before the one in use. */
   readonly pack?: string;
 }
 
@@ -17,18 +17,11 @@ export const work = (job: RollbackJob, task: Work): Promise<Pack> =>
     const { image, directory } = job;
     const manifest = await readManifestOf(image, directory);
     const packs = manifest?.packs ?? [];
-    const at =
+    const pack =
       job.pack === undefined
-        ? packs.findIndex(({ id }) => id === manifest?.current) + 1
-        : packs.findIndex(({ id }) => id === job.pack);
-    const pack = packs[at];
-    if (!manifest || !pack) {
-      const known = packs.map(({ id, made }) => `${id} of ${made.when}`).join(', ') || 'none';
-      throw new Fault(
-        'invalid',
-        `The image ${image} has no ${job.pack === undefined ? 'older pack' : `pack ${job.pack}`}; kept are: ${known}.`,
-      );
-    }
+        ? packs[packs.findIndex(({ id }) => id === manifest?.current) + 1]
+        : packNamed(packs, job.pack);
+    if (!manifest || !pack) throw missingPack(image, packs, job.pack);
     const from = packDirectory(directory, pack);
     for (const { file, sha256 } of pack.parts) {
       if ((await hashFile(join(from, file))) !== sha256)

@@ -34,7 +34,13 @@ export async function linkTree(task: Work, from: string, to: string): Promise<vo
  * staging. An overlay costs nothing, however many files there are. Where none can be mounted, it is a copy of hard links.
  */
 export async function changeableView(task: Work, tree: string, staging: string): Promise<string> {
-  return (await overlay(task, tree, staging)) ?? (await links(task, tree, staging));
+  return (await overlayOn(task, tree, staging))?.root ?? (await links(task, tree, staging));
+}
+
+/** A tree as it is seen through an overlay, and the directory of what changes in it; that exists when something has changed. */
+export interface Overlaid {
+  readonly root: string;
+  readonly upper: string;
 }
 
 /** What the list of a mount's options takes as it is. */
@@ -42,7 +48,13 @@ const plainPath = /^[\w./+@-]+$/;
 /** Of mount: it could not be mounted, say because the file system is none that an overlay can be on. */
 const failures = [0, 1, 32];
 
-async function overlay(task: Work, tree: string, staging: string): Promise<string | undefined> {
+/** Undefined: none can be mounted here. */
+export async function overlayOn(
+  task: Work,
+  tree: string,
+  staging: string,
+  more: readonly string[] = [],
+): Promise<Overlaid | undefined> {
   // Others would see the mount, and it would outlive this process.
   if (!task.hasOwnMounts || !plainPath.test(tree) || !plainPath.test(staging)) return undefined;
   const [view, upper, work] = ['view', 'changes', 'changing'].map((name) => join(staging, name)) as [
@@ -52,13 +64,13 @@ async function overlay(task: Work, tree: string, staging: string): Promise<strin
   ];
   for (const directory of [view, upper, work]) await mkdir(directory, { mode: 0o755 });
   // Of the directory above the tree: the top of an overlay has owner, times and attributes of its own.
-  const options = `lowerdir=${dirname(tree)},upperdir=${upper},workdir=${work}`;
+  const options = [`lowerdir=${dirname(tree)}`, `upperdir=${upper}`, `workdir=${work}`, ...more].join(',');
   const { code } = await task.program('mount', ['-t', 'overlay', '-o', options, 'overlay', view], {
     expect: failures,
     // Why not is nothing that whoever watches could mend or has to.
     output: () => undefined,
   });
-  return code === 0 ? join(view, basename(tree)) : undefined;
+  return code === 0 ? { root: join(view, basename(tree)), upper: join(upper, basename(tree)) } : undefined;
 }
 
 async function links(task: Work, tree: string, staging: string): Promise<string> {
