@@ -32,7 +32,7 @@ interface Newcomer {
 }
 
 /** What the store does not know. */
-const unstored: readonly EventKind[] = ['run', 'power', 'notice'];
+const unstored: readonly EventKind[] = ['run', 'power', 'boot', 'notice', 'hardware'];
 /** Entries that are sent in one go. */
 const atOnce = 100;
 

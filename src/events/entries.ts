@@ -4,7 +4,7 @@ import type { JournalChanges } from '../database/changeset.ts';
 import type { ChangeSet } from '../database/database.ts';
 import type { HubEvent, Test, EventData, View } from './view.ts';
 
-/** Where a listener is: what it has heard of the store, and of this process, which alone knows runs and power. */
+/** Where a listener is: what it has heard of the store, and of this process, which alone has numbered runs and power. */
 export interface Position {
   /** Of the last change set. */
   readonly sequence: number;
@@ -150,7 +150,7 @@ function weightOf(changes: JournalChanges): number {
 }
 
 export const lostSome =
-  'muster was restarted, or your last event was too long ago: runs, power states and notices since then are lost. Changes and status follow.';
+  'muster was restarted, you reach a different server now, or your last event was too long ago: runs, power states and notices since then are lost, and events of hardware. Changes and status follow.';
 export const lostAll =
   'Some of what happened since your last event is no longer known. Read again what you keep a copy of; events go on from here.';
 export const wentWrong = 'Something went wrong inside muster; connect again.';

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../core/errors.ts';
-import type { RunNews, RunOwner } from '../core/event-kinds.ts';
+import type { HardwareNews, RunNews, RunOwner } from '../core/event-kinds.ts';
 import type { Logger } from '../core/log.ts';
+import type { News } from '../database/news.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
 import { policyOf } from '../objects/policy.ts';
@@ -17,6 +18,7 @@ import {
   type SharedView,
   type Sink,
 } from './listener.ts';
+import { type SharedEvents, shareEvents } from './shared-events.ts';
 import { type EventData, type EventFilter, type HubEvent, isStillKnown, View } from './view.ts';
 
 /** Milliseconds between signs of life. */
@@ -32,6 +34,7 @@ const mostHeld = 64 << 20;
 export class EventHub {
   readonly #store: Store;
   readonly #log: Logger;
+  readonly #elsewhere: SharedEvents | undefined;
   readonly #views = new Map<string, SharedView>();
   readonly #attached = new Set<Attached>();
   readonly #held = new Held();
@@ -46,12 +49,25 @@ export class EventHub {
   #credentials: readonly unknown[] = [];
   #isClosed = false;
   readonly #listening = new Set<Promise<void>>();
+  /** For who listens at this server, of what every server notices by itself or has heard from another. */
+  readonly here: SharedEvents = {
+    power: (node, power) => {
+      if (this.isHeard) this.#gathering.power(node, power);
+    },
+    notice: (nodes, message) => {
+      if (this.isHeard) this.#add({ what: 'notice', time: Date.now(), nodes, message });
+    },
+    hardware: (nodes, news) => {
+      if (this.isHeard) this.#add({ what: 'hardware', time: Date.now(), nodes, news });
+    },
+  };
   /** For whoever counts. */
   readonly counts = { told: 0, dropped: 0, gaps: 0 };
 
-  constructor(store: Store, log: Logger) {
+  constructor(store: Store, log: Logger, news?: News) {
     this.#store = store;
     this.#log = log;
+    this.#elsewhere = news && shareEvents(news, this.here);
   }
 
   /** Whether anybody would hear. */
@@ -71,12 +87,25 @@ export class EventHub {
 
   /** Notes what a node's power is. */
   power(node: string, power: string): void {
-    if (this.isHeard) this.#gathering.power(node, power);
+    this.#elsewhere?.power(node, power);
+    this.here.power(node, power);
+  }
+
+  /** Notes a step of a node's boot. */
+  boot(node: string, step: string, text: string | undefined): void {
+    if (this.isHeard) this.#add({ what: 'boot', time: Date.now(), nodes: [node], step, text });
   }
 
   /** Notifies whoever hears of these nodes of what needs somebody's attention. */
   notice(nodes: readonly string[], message: string): void {
-    if (this.isHeard) this.#add({ what: 'notice', time: Date.now(), nodes, message });
+    this.#elsewhere?.notice(nodes, message);
+    this.here.notice(nodes, message);
+  }
+
+  /** Notes what the BMC of these nodes reports. */
+  hardware(nodes: readonly string[], news: HardwareNews): void {
+    this.#elsewhere?.hardware(nodes, news);
+    this.here.hardware(nodes, news);
   }
 
   run(news: RunNews, targets: readonly string[] | undefined, owner: RunOwner): void {
@@ -356,11 +385,11 @@ export class EventHub {
   #checkRights(current: Snapshot, isTime = false): void {
     const credentials = credentialsIn(current);
     if (!isTime && credentials.every((rows, i) => rows === this.#credentials[i])) return;
-    const policy = policyOf(current);
     for (const [key, { view, all }] of this.#views) {
       if (isTime) view.renew();
       const { filter } = view;
-      const { user, addresses, command } = filter;
+      const { user, scope, addresses, command } = filter;
+      const policy = policyOf(current, scope);
       const isAllowed =
         policy.alwaysAllows(user, command) || policy.couldAllow({ user, addresses, command, now: new Date() });
       const isOther = View.key(filter, current) !== key || View.isWhole(filter, current) !== view.isWhole;
@@ -387,4 +416,4 @@ export class EventHub {
 
 /** The tables that decide who may listen, as they are. */
 const credentialsIn = (snapshot: Snapshot): readonly unknown[] =>
-  ['token', 'passwd', 'policy'].map((table) => snapshot.rows(table));
+  ['token', 'passwd', 'siteaccount', 'policy'].map((table) => snapshot.rows(table));

@@ -1,12 +1,13 @@
+import type { TokenScope } from '../access/token-scope.ts';
 import { parseExpiry } from '../access/tokens.ts';
-import type { EventKind, RunNews, RunOwner } from '../core/event-kinds.ts';
+import type { EventKind, HardwareNews, RunNews, RunOwner } from '../core/event-kinds.ts';
 import type { JournalRow } from '../database/changeset.ts';
 import type { ChangeSet } from '../database/database.ts';
 import { redacted } from '../database/draft.ts';
 import { secretColumnsOf } from '../database/secret-columns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, keyColumns, type Table, tableNamed } from '../database/tables.ts';
-import { accountRow } from '../objects/accounts.ts';
+import { knownAccount } from '../objects/accounts.ts';
 import { knownNodes, type RangeOptions } from '../objects/cluster.ts';
 import { allMembers, seesOwners } from '../objects/groups.ts';
 import { allowedOn, decide, policyOf } from '../objects/policy.ts';
@@ -17,7 +18,7 @@ export interface Shown {
   readonly user: string;
   /** The hash of its token, if it used one. */
   readonly token: string | undefined;
-  /** The stored hash that its password was checked with, if one was. */
+  /** What its password was checked with, if it sent one: see `KnownAccount`. */
   readonly login: string | undefined;
 }
 
@@ -28,13 +29,15 @@ export function isStillKnown(snapshot: Snapshot, { user, token, login }: Shown):
     if (!row || !isEnabled(row) || row['username'] !== user || !(parseExpiry(row['expire'] ?? '') > Date.now()))
       return false;
   }
-  const account = accountRow(snapshot, user);
-  return login === undefined ? token === undefined || account !== undefined : account?.['password'] === login;
+  const account = knownAccount(snapshot, user);
+  return login === undefined ? token === undefined || account !== undefined : account?.login === login;
 }
 
 /** Who listens, and which events it wants. */
 export interface EventFilter {
   readonly user: string;
+  /** What the listener's token is limited to. */
+  readonly scope?: TokenScope | undefined;
   readonly addresses: readonly string[];
   readonly command: string;
   /** The argument line that the policy is asked for. */
@@ -50,7 +53,14 @@ export interface EventFilter {
 export type HubEvent = { readonly time: number | undefined } & (
   | { readonly what: 'set'; readonly set: ChangeSet }
   | { readonly what: 'power'; readonly nodes: readonly string[]; readonly power: string }
+  | {
+      readonly what: 'boot';
+      readonly nodes: readonly string[];
+      readonly step: string;
+      readonly text: string | undefined;
+    }
   | { readonly what: 'notice'; readonly nodes: readonly string[]; readonly message: string }
+  | { readonly what: 'hardware'; readonly nodes: readonly string[]; readonly news: HardwareNews }
   | {
       readonly what: 'run';
       readonly news: RunNews;
@@ -70,7 +80,7 @@ export interface EventData {
 export type Test = (name: string) => boolean;
 
 /** Credentials: they tell nothing of the cluster. */
-const unsent = new Set(['token', 'boottoken']);
+const unsent = new Set(['token', 'boottoken', 'oidcgrant']);
 /** What one event has at most. A change set with more is sent in several. */
 const mostNames = 500;
 /** Volatile columns of nodes that are sent as their status. */
@@ -96,7 +106,7 @@ export class View {
   constructor(filter: EventFilter, snapshot: Snapshot) {
     this.filter = filter;
     this.#snapshot = snapshot;
-    this.#seesAllRuns = filter.isOwn === true || policyOf(snapshot).fullRights(filter.user);
+    this.#seesAllRuns = filter.isOwn === true || policyOf(snapshot, filter.scope).fullRights(filter.user);
     this.look(snapshot);
     this.#wasSeen = this.#isSeen;
     this.isWhole = View.isWhole(filter, snapshot);
@@ -108,8 +118,8 @@ export class View {
 
   /** The same for callers that get the same. */
   static key(filter: EventFilter, snapshot: Snapshot): string {
-    const { user, addresses, line, kinds, range } = filter;
-    const who = policyOf(snapshot).fullRights(user) ? ['*'] : [user, ...addresses];
+    const { user, scope, addresses, line, kinds, range } = filter;
+    const who = policyOf(snapshot, scope).fullRights(user) ? ['*'] : [user, scope?.id ?? '', ...addresses];
     return JSON.stringify([who, line, kinds, range]);
   }
 
@@ -122,8 +132,8 @@ export class View {
   look(snapshot: Snapshot): void {
     if (this.isWhole || (snapshot === this.#snapshot && this.#revision >= 0)) return;
     this.#snapshot = snapshot;
-    const { user, addresses, command, line, range, ranges } = this.filter;
-    const question = { user, addresses, command, line };
+    const { user, scope, addresses, command, line, range, ranges } = this.filter;
+    const question = { user, scope, addresses, command, line };
     this.#isLimited = !hearsOfAll(this.filter, snapshot);
     const mayHear = this.#isLimited ? allowedOn(snapshot, question) : always;
     if (range !== undefined && snapshot.revision !== this.#revision) {
@@ -154,8 +164,12 @@ export class View {
         return [{ kind: 'gap', data: gapData(event.message) }];
       case 'power':
         return kinds.includes('power') ? this.#ofNodes(event, { power: event.power }, wasOther) : [];
+      case 'boot':
+        return kinds.includes('boot') ? this.#ofNodes(event, stepOf(event), wasOther) : [];
       case 'notice':
         return kinds.includes('notice') ? this.#ofNodes(event, { message: event.message }, wasOther) : [];
+      case 'hardware':
+        return kinds.includes('hardware') ? this.#ofNodes(event, { ...event.news }, wasOther) : [];
       case 'run':
         return kinds.includes('run') && this.#hearsOf(event.owner, event.targets)
           ? [{ kind: 'run', data: JSON.stringify({ kind: 'run', ...timeOf(event.time), ...event.news }) }]
@@ -168,17 +182,22 @@ export class View {
     }
   }
 
-  /** Of runs their users hear, and those who may do everything. */
-  #hearsOf({ user, isOwned }: RunOwner, targets: readonly string[] | undefined): boolean {
-    if (!(isOwned && user === this.filter.user) && !this.#seesAllRuns) return false;
+  /** Of runs their users hear, and those who may do everything; a limited token hears of those that it began. */
+  #hearsOf({ user, isOwned, by }: RunOwner, targets: readonly string[] | undefined): boolean {
+    const { user: listener, scope } = this.filter;
+    const isOwn = isOwned && user === listener && (scope === undefined || scope.id === by);
+    if (!isOwn && !this.#seesAllRuns) return false;
     return this.#chosen === undefined || targets?.some((node) => this.#chosen!.has(node)) === true;
   }
 
   #ofNodes(
-    { what: kind, nodes, time }: Extract<HubEvent, { what: 'power' | 'notice' }>,
+    { what: kind, nodes, time }: Extract<HubEvent, { what: 'power' | 'boot' | 'notice' | 'hardware' }>,
     said: Readonly<Record<string, string>>,
     wasOther: Test,
   ): EventData[] {
+    // What is of no node is for those who may hear of all.
+    if (nodes.length === 0)
+      return this.isWhole ? [{ kind, data: JSON.stringify({ kind, ...timeOf(time), ...said, nodes }) }] : [];
     const seen = this.isWhole ? nodes : nodes.filter((node) => this.#isSeen(node) && !wasOther(node));
     return inParts(seen).map((part) => ({
       kind,
@@ -264,10 +283,10 @@ export class View {
 }
 
 /** A rule lets it hear of every node as a whole. */
-const hearsOfAll = ({ user, addresses, command, line, isOwn }: EventFilter, snapshot: Snapshot): boolean =>
+const hearsOfAll = ({ user, scope, addresses, command, line, isOwn }: EventFilter, snapshot: Snapshot): boolean =>
   isOwn === true ||
-  policyOf(snapshot).alwaysAllows(user, command) ||
-  decide(snapshot, { user, addresses, command, line, nodes: undefined, every: true }).allowed;
+  policyOf(snapshot, scope).alwaysAllows(user, command) ||
+  decide(snapshot, { user, scope, addresses, command, line, nodes: undefined, every: true }).allowed;
 
 /** Undefined if it can no longer be expanded, such as when a group is gone. */
 function knownOf(snapshot: Snapshot, range: string, options: RangeOptions): ReadonlySet<string> | undefined {
@@ -305,6 +324,14 @@ function shownKey(table: Table, key: string): Record<string, string> {
   for (const column in columns) if (table.secret.has(column)) columns[column] = redacted;
   return columns;
 }
+
+const stepOf = ({
+  step,
+  text,
+}: {
+  readonly step: string;
+  readonly text: string | undefined;
+}): Record<string, string> => (text === undefined ? { step } : { step, text });
 
 function inParts<T>(items: readonly T[]): (readonly T[])[] {
   if (items.length <= mostNames) return items.length === 0 ? [] : [items];

@@ -13,6 +13,7 @@ import { openSshKeys, SshHostKeys } from './ssh-keys.ts';
 import { placeStockScripts } from './update/postscripts.ts';
 
 export { KnownNodes } from './discovery/rows.ts';
+export { checkImageAddress, checkMediaAddress, imageOf, shownAddress } from './firmware-images.ts';
 export { type EffectHandlers, Effects, nodeEffects } from './effects.ts';
 export {
   type Application,
@@ -21,8 +22,9 @@ export {
   monitoredApplications,
   usualApplications,
 } from './node-probes.ts';
-export { type CargoItem, type CargoRoot, copyAllowance } from './remote/cargo.ts';
-export { LocalFiles } from './remote/local-files.ts';
+export { type Cargo, type CargoItem, type CargoRoot, copyAllowance, pathKey } from './remote/cargo.ts';
+export { checkLinksLeadDown, type ClientFiles } from './remote/client-files.ts';
+export { type CargoSource, LocalFiles } from './remote/local-files.ts';
 export { deliver } from './remote/place.ts';
 export { instructionFor } from './remote/shell-command.ts';
 export {
@@ -34,9 +36,25 @@ export {
   shellSchema,
   withPath,
 } from './remote/shell-request.ts';
-export { actingUser, isAllowedByParameters, type RemoteTarget } from './remote/targets.ts';
+export { keysOf, openAccess, type RemoteAccess } from './remote/access.ts';
+export {
+  actingUser,
+  isAllowedByParameters,
+  isLimitedByParameters,
+  mayBringFiles,
+  type RemoteTarget,
+} from './remote/targets.ts';
 export { messagesOf, readRealText } from './update/findings.ts';
-export { nodePlan, pathOnNode, type PlannedRule } from './update/node-plan.ts';
+export {
+  nodePlan,
+  type NodePlan,
+  pathOnNode,
+  type PlannedRule,
+  sourceOf,
+  type WantedTree,
+} from './update/node-plan.ts';
+export { joinings } from './update/joined-files.ts';
+export { checkAppends, dueMark, scriptsFor, syncStorage } from './update/sync-node.ts';
 export { type PackageStep, readPackageLists, withoutDirectories } from './update/package-list.ts';
 export {
   ownScripts,
@@ -44,6 +62,7 @@ export {
   scriptEnvironment,
   type UpdateJob,
   type UpdateSteps,
+  updateRoots,
   type UpdateTarget,
   usable,
 } from './update/plan-update.ts';
@@ -55,8 +74,23 @@ export {
   scriptDirectory,
   scriptsOf,
 } from './update/postscripts.ts';
+export { PackageLists, type SoftwareName, softwareScript } from './update/software.ts';
 export { type FoundList, SyncLists } from './update/synclist.ts';
 export { NodeUpdate } from './update/update-node.ts';
+export { openRemoteNodes };
+export { HardwareEventWatch } from './hardware-events/watch.ts';
+export { hardwareEventSettings } from './hardware-events/settings.ts';
+export {
+  budgetIn,
+  budgetsIn,
+  budgetTable,
+  checkWatts,
+  nodesOfBudget,
+} from './power-budgets/budget-rows.ts';
+export { PowerBudgets } from './power-budgets/keeper.ts';
+export { powerBudgetSettings } from './power-budgets/settings.ts';
+export { assignDuties } from './duties.ts';
+export { assignedNodes, workerFinder } from './service-nodes.ts';
 export { discoverySettings, NetworkDiscovery, NodeProbes, NodeStatus, openSshKeys, Remote, RemoteNode, RemoteNodes };
 export { remoteSettings, RemovedNodes, SshHostKeys };
 

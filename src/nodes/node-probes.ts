@@ -4,7 +4,7 @@ import { readOptional } from '../core/files.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { byText } from '../database/sorted-map.ts';
 import { isEnabled, keyOf, tableNamed } from '../database/tables.ts';
-import { listItems } from '../objects/effective.ts';
+import { listItems } from '../core/list-items.ts';
 import { groupMembers } from '../objects/groups.ts';
 import { Pinger } from '../protocols/probe/ping.ts';
 import { PortProbe } from '../protocols/probe/ports.ts';

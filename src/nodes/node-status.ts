@@ -55,10 +55,27 @@ export class NodeStatus {
 
   /** Updates that ended with the service have failed. */
   resume(): Promise<void> {
+    return this.failUpdates(this.updating());
+  }
+
+  /** Nodes that are being updated, each with the time when that began. */
+  updating(): ReadonlyMap<string, string | undefined> {
+    const found = new Map<string, string | undefined>();
+    for (const [node, { updatestatus, updatestatustime }] of this.#store.current.rows('nodelist').entries())
+      if (updatestatus === 'syncing') found.set(node, updatestatustime);
+    return found;
+  }
+
+  /** Those of the nodes have failed whose update is still the one that began at the time. */
+  failUpdates(updating: ReadonlyMap<string, string | undefined>): Promise<void> {
+    if (updating.size === 0) return this.#written;
     const failed = updateColumns('failed');
     return this.#change('interrupted-updates', (draft) => {
-      for (const [node, { updatestatus }] of draft.base.rows('nodelist').entries())
-        if (updatestatus === 'syncing') draft.merge('nodelist', node, failed);
+      for (const [node, time] of updating) {
+        const row = draft.base.get('nodelist', node);
+        if (row?.['updatestatus'] === 'syncing' && row['updatestatustime'] === time)
+          draft.merge('nodelist', node, failed);
+      }
     });
   }
 
@@ -80,7 +97,7 @@ export class NodeStatus {
   }
 
   #change(command: string, compute: (draft: Draft) => void): Promise<void> {
-    const write = this.#store.change(ownOrigin(command), (head) => {
+    const write = this.#store.observe(ownOrigin(command), (head) => {
       const draft = new Draft(head);
       compute(draft);
       return draft.changes();

@@ -2,10 +2,11 @@ import type { Logger } from '../core/log.ts';
 import { Turns } from '../core/waiting.ts';
 import { ownOrigin } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { SortedMap } from '../database/sorted-map.ts';
+import type { SortedMap } from '../database/sorted-map.ts';
 import type { Store } from '../database/store.ts';
 import type { Row } from '../database/tables.ts';
-import { asSiteSays, type Dhcp, type Dns, type Hosts, reservationsOf } from '../names/index.ts';
+import { goneNodes } from '../objects/gone-nodes.ts';
+import { asSiteSays, type DaemonServers, type Dhcp, type Dns, type Hosts, reservationsOf } from '../names/index.ts';
 
 export interface RemovedNodesParts {
   readonly store: Store;
@@ -13,6 +14,7 @@ export interface RemovedNodesParts {
   readonly hosts: Hosts;
   readonly dns: Dns;
   readonly dhcp: Dhcp;
+  readonly daemons: Pick<DaemonServers, 'isHere'>;
 }
 
 const retryDelay = 10_000;
@@ -21,7 +23,7 @@ const retryDelay = 10_000;
  * What muster has written for a node goes with the node, whichever way that is removed or renamed. The reservations are rows of the node,
  * which DHCP follows by itself. Then comes the hosts file, for DNS is made again from it, and DNS at last. What is to go is known from the
  * ledgers, so it is also found after a restart, and tried again while a server is away. A node with a new name gets under this what
- * it had under the old one.
+ * it had under the old one. All of that happens at the server that has the daemon.
  */
 export class RemovedNodes {
   readonly #parts: RemovedNodesParts;
@@ -59,11 +61,9 @@ export class RemovedNodes {
     const rows = current.rows('nodelist');
     if (rows === before) return;
     this.#before = rows;
-    const changed = SortedMap.changedKeys(before, rows);
-    const removed = changed.filter((node) => !rows.has(node));
+    const { removed, renamed } = goneNodes(before, rows);
     if (removed.length === 0) return;
-    const added = changed.filter((node) => !before.has(node));
-    for (const [from, to] of renamedNodes(before, rows, removed, added)) this.#do(() => this.#carry(current, from, to));
+    for (const [from, to] of renamed) this.#do(() => this.#carry(current, from, to));
     this.#clearSoon();
   }
 
@@ -72,9 +72,10 @@ export class RemovedNodes {
     if (this.#isQueued) return;
     this.#isQueued = true;
     this.#do(async () => {
-      const { store, hosts, dns } = this.#parts;
+      const { store, hosts, dns, daemons } = this.#parts;
       this.#isQueued = false;
       clearTimeout(this.#retry);
+      if (!daemons.isHere('names')) return;
       try {
         await hosts.removeUndefined(store.current);
         await dns.removeUndefined(store.current);
@@ -99,29 +100,12 @@ export class RemovedNodes {
   }
 
   async #carry(snapshot: Snapshot, from: string, to: string): Promise<void> {
-    const { hosts, dns, dhcp } = this.#parts;
+    const { hosts, dns, dhcp, daemons } = this.#parts;
     const wasInDns = dns.hasRecords(snapshot, from);
-    if (reservationsOf(snapshot).ofNode(to).length > 0) await dhcp.reserve(snapshot, [to], ownOrigin('makedhcp'));
+    if (daemons.isHere('dhcp') && reservationsOf(snapshot).ofNode(to).length > 0)
+      (await dhcp.reserve(snapshot, [to], ownOrigin('makedhcp'))).refused.tell();
+    if (!daemons.isHere('names')) return;
     if (hosts.hasLines(from)) await hosts.write(snapshot, [to], asSiteSays);
     if (wasInDns) await dns.add(snapshot, [to]);
   }
-}
-
-/** A node that came when another one went, with the same row but for the name. */
-function renamedNodes(
-  before: SortedMap<Row>,
-  after: SortedMap<Row>,
-  removed: readonly string[],
-  added: readonly string[],
-): [from: string, to: string][] {
-  const text = (row: Row | undefined): string => JSON.stringify({ ...row, node: '' });
-  const pairs: [string, string][] = [];
-  const byText = Map.groupBy(added, (node) => text(after.get(node)));
-  const goneByText = Map.groupBy(removed, (node) => text(before.get(node)));
-  for (const [row, [from, ...others]] of goneByText) {
-    const [to, ...more] = byText.get(row) ?? [];
-    // Where nodes with equal rows come and go nobody can tell which is which.
-    if (to !== undefined && others.length + more.length === 0) pairs.push([from!, to]);
-  }
-  return pairs;
 }

@@ -47,6 +47,7 @@ export class Hooks {
     this.#ca = settings.ca === undefined ? undefined : [...rootCertificates, readFileSync(settings.ca, 'utf8')];
   }
 
+  /** Begins to push, until `close`; then it may begin again. */
   resume(): void {
     const { store } = this.#services;
     this.#unsubscribe = store.subscribe((current) => this.#look(current));
@@ -57,6 +58,7 @@ export class Hooks {
     this.#unsubscribe?.();
     for (const { end } of this.#running.values()) end();
     this.#running.clear();
+    this.#rows = undefined;
   }
 
   /** By hook, for whoever counts. */

@@ -24,7 +24,10 @@ export interface DaemonSpec {
   /** Runs in the foreground. */
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  ready(): Promise<boolean>;
+  /** Whether it serves; `pid` is its process, where muster supervises it. */
+  ready(pid?: number): Promise<boolean>;
+  /** Why the process cannot serve, though it runs: it need not be waited for. */
+  obstacle?(pid: number): string | undefined;
 }
 
 type Keeper = 'systemd' | 'process';

@@ -1,15 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
@@ -17,6 +7,7 @@ import { readOptional } from '../../core/files.ts';
 import type { Logger } from '../../core/log.ts';
 import { Turns } from '../../core/waiting.ts';
 import type { Daemon, DaemonSpec } from './daemon.ts';
+import { DaemonLog } from './daemon-log.ts';
 
 /** Which process it is: a number alone may be somebody else's by now. */
 interface ProcessMark {
@@ -75,7 +66,6 @@ const endsWithin = 10_000;
 const lookEvery = 500;
 const shortestPause = 500;
 const longestPause = 60_000;
-const largestLog = 16 * 1024 * 1024;
 
 /** A daemon that muster starts again when it dies. It outlives a kill of muster: the next one finds it by its mark. */
 export class SupervisedProcess implements Daemon {
@@ -83,7 +73,7 @@ export class SupervisedProcess implements Daemon {
   readonly #log: Logger;
   readonly #directory: string;
   readonly #markFile: string;
-  readonly #logFile: string;
+  readonly #output: DaemonLog;
   #mark: ProcessMark | undefined;
   #wanted = false;
   #pause = shortestPause;
@@ -96,11 +86,12 @@ export class SupervisedProcess implements Daemon {
     this.#log = log;
     this.#directory = directory;
     this.#markFile = join(directory, `${spec.name}.process`);
-    this.#logFile = join(directory, `${spec.name}.log`);
+    this.#output = new DaemonLog(join(directory, `${spec.name}.log`), spec.name, log);
   }
 
   async isRunning(): Promise<boolean> {
-    return this.#living() !== undefined && (await this.#spec.ready());
+    const mark = this.#living();
+    return mark !== undefined && (await this.#spec.ready(mark.pid));
   }
 
   start(): Promise<void> {
@@ -146,7 +137,7 @@ export class SupervisedProcess implements Daemon {
 
   async #answers(left: ProcessMark): Promise<boolean> {
     for (const deadline = Date.now() + answersWithin; Date.now() < deadline && isAlive(left); await pause(20))
-      if (await this.#spec.ready()) return true;
+      if (await this.#spec.ready(left.pid)) return true;
     return false;
   }
 
@@ -162,7 +153,7 @@ export class SupervisedProcess implements Daemon {
     // They would keep what it listens on.
     for (const worker of former ? remainsOf(former) : []) await this.#end(worker);
     removeMark(this.#markFile);
-    const output = this.#openLog();
+    const output = this.#output.open();
     // A group of its own: Ctrl-C is for muster, which ends the daemon in order.
     const child = spawn('/bin/sh', ['-c', markingScript, this.#markFile, ...command], {
       cwd: this.#directory,
@@ -178,59 +169,24 @@ export class SupervisedProcess implements Daemon {
     return child;
   }
 
-  /** A daemon whose log cannot be opened, on a full disk for instance, runs without one. */
-  #openLog(): number {
-    try {
-      const size = statSync(this.#logFile, { throwIfNoEntry: false })?.size ?? 0;
-      if (size > largestLog) renameSync(this.#logFile, `${this.#logFile}.1`);
-      return openSync(this.#logFile, 'a', 0o600);
-    } catch (error) {
-      this.#log.error(
-        { err: error },
-        `${this.#spec.name} runs without its log ${this.#logFile}, which cannot be opened`,
-      );
-      return openSync('/dev/null', 'a');
-    }
-  }
-
   async #untilReady(child: ChildProcess | undefined): Promise<void> {
-    const { name, ready } = this.#spec;
+    const { name, ready, obstacle } = this.#spec;
     for (const deadline = Date.now() + readyWithin; Date.now() < deadline; await pause(20)) {
       if (child && (child.exitCode !== null || child.signalCode !== null || child.pid === undefined)) break;
-      if ((child === undefined || this.#living()) && (await ready())) {
+      const mark = this.#living();
+      if (mark && (await ready(mark.pid))) {
         this.#pause = shortestPause;
         return;
       }
+      const why = mark && obstacle?.(mark.pid);
+      if (why !== undefined) throw new Fault('unavailable', why);
     }
-    const said = this.#lastWords();
+    const said = this.#output.lastWords();
+    const { file } = this.#output;
     throw new Fault('unavailable', [
       `${name} does not run.`,
-      said === '' ? `It has printed nothing; see ${this.#logFile}.` : `It said last (${this.#logFile}): ${said}`,
+      said === '' ? `It has printed nothing; see ${file}.` : `It said last (${file}): ${said}`,
     ]);
-  }
-
-  /** The end of the log, on one line. */
-  #lastWords(): string {
-    let handle: number;
-    try {
-      handle = openSync(this.#logFile, 'r');
-    } catch {
-      return '';
-    }
-    try {
-      const tail = Buffer.alloc(2_048);
-      const { size } = fstatSync(handle);
-      const read = readSync(handle, tail, 0, tail.length, Math.max(0, size - tail.length));
-      return tail
-        .toString('utf8', 0, read)
-        .trim()
-        .split('\n')
-        .slice(-4)
-        .join(' | ')
-        .replaceAll(/[^\x20-\x7e]/g, '?');
-    } finally {
-      closeSync(handle);
-    }
   }
 
   /** A process that we have not started ourselves notifies nobody when it ends, so it is looked at. */
@@ -243,6 +199,7 @@ export class SupervisedProcess implements Daemon {
   #look(): void {
     if (!this.#wanted) return;
     if (this.#living()) {
+      this.#output.trim();
       if (Date.now() - this.#startedAt > longestPause) this.#pause = shortestPause;
       this.#watch();
       return;

@@ -85,7 +85,7 @@ function classesFor(family: 4 | 6, server: string, { script, httpPort }: BootSet
       name: `ipxe ${server}`,
       test: ipxe,
       'only-if-required': true,
-      ...loading[family](script.replaceAll('SERVER', authority), false),
+      ...loading[family](script.replaceAll('SERVER', family === 4 ? nextServer(httpPort) : authority), false),
     },
     ...files.map(
       (file): ClientClass => ({
@@ -97,6 +97,9 @@ function classesFor(family: 4 | 6, server: string, { script, httpPort }: BootSet
     ),
   ];
 }
+
+/** iPXE writes the address there that it was given: that of the node's own server of boot files, if it has one. */
+const nextServer = (httpPort: string): string => httpAuthority('${next-server}', httpPort);
 
 type Loading = Pick<ClientClass, 'boot-file-name' | 'option-data'>;
 

@@ -1,9 +1,13 @@
 import { Fault } from '../../core/errors.ts';
+import { parseIp } from '../../core/ip.ts';
 import type { Origin } from '../../database/changeset.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { siteValue } from '../../objects/effective.ts';
+import { RefusedNodes } from '../../objects/select.ts';
 import { KeaAway } from '../../protocols/kea/control.ts';
 import { Turns } from '../../core/waiting.ts';
+import { BootFollower, type FollowerParts } from './boot-follower.ts';
+import { type BootWorkers, bootWorkersIn, type WorkersToBootFrom } from './boot-workers.ts';
 import { isWithin, planSubnets } from './subnets.ts';
 import { type Base, firmwareLifetime, renderBase, type ServedSubnet, sortedSubnets, subnetOf } from './document.ts';
 import { FirmwareLeases, leaseTimes } from './firmware-leases.ts';
@@ -11,6 +15,8 @@ import type { KeaServer } from './kea-server.ts';
 import { type Lease, leasesOf } from './leases.ts';
 import type { Machine } from '../local-networks.ts';
 import { planReservations } from './plan-reservations.ts';
+import { PoolWatch } from './pool-watch.ts';
+import type { NodeDhcp } from './node-dhcp.ts';
 import { away, type KeeperParts, ReservationKeeper } from './reservation-keeper.ts';
 import { type ReservationSet, reservationsOf, reservationTable } from './reservations.ts';
 
@@ -18,6 +24,8 @@ export interface DhcpParts extends KeeperParts {
   readonly machine: Machine;
   readonly hooks: readonly string[];
   readonly bootScript: string;
+  /** Undefined: there are none. */
+  readonly bootFrom: WorkersToBootFrom | undefined;
 }
 
 /**
@@ -25,6 +33,7 @@ export interface DhcpParts extends KeeperParts {
  * a connection to its control socket after each answer and when it is idle. So it is asked.
  */
 const processCheckInterval = 2_000;
+const poolCheckInterval = 10_000;
 const usualLease = 43_200;
 const longestBootFile = 127;
 
@@ -32,7 +41,8 @@ const longestBootFile = 127;
  * DHCP on this management node. The networks are rendered into Kea's configuration when asked; the reservations are rows of a table,
  * and Kea is given them whenever they or its process change, so whatever dies comes back to the same state.
  */
-export class Dhcp {
+export class Dhcp implements NodeDhcp {
+  readonly pools: PoolWatch;
   readonly #parts: DhcpParts;
   readonly #turns = new Turns();
   readonly #keeper: ReservationKeeper;
@@ -47,6 +57,7 @@ export class Dhcp {
     this.#parts = parts;
     this.#server4 = parts.servers.find(({ family }) => family === 4)!;
     this.#firmware = new FirmwareLeases(this.#server4.files.leaseFile);
+    this.pools = new PoolWatch(parts.servers, parts.log);
     this.#keeper = new ReservationKeeper(parts, this.#turns, (error) => this.#noteTrouble(error));
     this.#loaded = Promise.all(parts.servers.map((server) => server.load())).catch((error: unknown) =>
       parts.log.error({ err: error }, "Kea's configuration cannot be read"),
@@ -84,13 +95,16 @@ export class Dhcp {
     return this.#turns.take(async () => [...messages, ...(await this.#serve(bases))]);
   }
 
-  /** Whether there are networks in which nodes can have reservations. */
-  get isConfigured(): boolean {
+  async wasConfigured(): Promise<boolean> {
+    await this.#loaded;
     return this.#keeper.subnets.length > 0;
   }
 
-  /** Gives the nodes reservations, in place of those they had. */
-  async reserve(snapshot: Snapshot, nodes: readonly string[], origin: Origin): Promise<readonly string[]> {
+  async reserve(
+    snapshot: Snapshot,
+    nodes: readonly string[],
+    origin: Origin,
+  ): Promise<{ readonly messages: readonly string[]; readonly refused: RefusedNodes }> {
     await this.#loaded;
     for (;;) {
       const subnets = this.#keeper.subnets;
@@ -100,9 +114,32 @@ export class Dhcp {
           'DHCP is not configured yet. POST /services/dhcp configures it for all networks.',
         );
       this.#checkDatabase();
-      const { byNode, messages } = await planReservations(snapshot, nodes, subnets, this.#parts.machine);
-      if (await this.#keeper.submit(byNode, origin, subnets)) return messages;
+      const refused = new RefusedNodes();
+      const { machine } = this.#parts;
+      const bootWorkers = this.bootWorkers(snapshot);
+      const { byNode, messages } = await planReservations(snapshot, nodes, subnets, { machine, bootWorkers }, refused);
+      if (await this.#keeper.submit(byNode, origin, { planned: subnets, refused })) return { messages, refused };
     }
+  }
+
+  /** Keeps the servers that nodes boot from up to date while workers come and go; returns what ends that. */
+  followWorkers(notice: FollowerParts['notice']): () => void {
+    const { bootFrom, store, log } = this.#parts;
+    return bootFrom ? new BootFollower({ ...bootFrom, store, log, notice }).start() : () => undefined;
+  }
+
+  /** Undefined where there are no workers at all. */
+  bootWorkers(snapshot: Snapshot): BootWorkers | undefined {
+    const { bootFrom } = this.#parts;
+    return bootFrom && bootWorkersIn(bootFrom, snapshot);
+  }
+
+  /** Where machines of the network of an address boot from that have no server of their own; undefined: that is not known here. */
+  bootServerOf(address: string): string | undefined {
+    const ip = parseIp(address);
+    const { base } = this.#server4;
+    const subnet = ip && base && subnetOf(base.subnets, ip);
+    return subnet?.bootServer;
   }
 
   async release(nodes: readonly string[], origin: Origin): Promise<void> {
@@ -118,13 +155,20 @@ export class Dhcp {
     return (await Promise.all(served.map((server) => leasesOf(server, now)))).flat();
   }
 
-  /** When machines with these MAC addresses were given an IPv4 address; undefined: that is not known here. */
+  /** Whether every DHCP server with networks of ours answers; undefined: none has any. */
+  async isServing(): Promise<boolean | undefined> {
+    await this.#loaded;
+    const served = this.#parts.servers.filter(({ base }) => base);
+    if (served.length === 0) return undefined;
+    return (await Promise.all(served.map((server) => server.pid()))).every((pid) => pid !== undefined);
+  }
+
   async answered(macs: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly Date[]> | undefined> {
     await this.#loaded;
     return this.#server4.base && leaseTimes(this.#server4.files.leaseFile, macs);
   }
 
-  /** Whether firmware or a boot loader was given the IPv4 address after a moment: its machine boots again. Kea's times are whole seconds. */
+  /** Kea's times are whole seconds. */
   async gaveToFirmware(address: string, since: Date): Promise<boolean> {
     await this.#loaded;
     const { base } = this.#server4;
@@ -203,13 +247,23 @@ export class Dhcp {
     });
     database?.whenLost(() => this.#catchUp());
     const timer = setInterval(() => this.#catchUp(), processCheckInterval).unref();
+    const poolTimer = setInterval(() => this.#lookAtPools(), poolCheckInterval).unref();
     void this.#loaded.then(() => this.#turns.take(() => this.#startAgain()));
     void this.#loaded.then(() => this.#catchUp());
     return () => {
       unsubscribe();
       database?.whenLost(() => undefined);
       clearInterval(timer);
+      clearInterval(poolTimer);
     };
+  }
+
+  #lookAtPools(): void {
+    this.#turns
+      .take(() => this.pools.look())
+      .catch((error: unknown) =>
+        this.#parts.log.warn({ err: error }, 'Kea does not say how many addresses it has left'),
+      );
   }
 
   #catchUp(): void {

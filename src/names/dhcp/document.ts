@@ -63,6 +63,8 @@ export interface ServedSubnet {
   readonly prefix: Prefix;
   readonly ranges: readonly AddressRange[];
   readonly gateway: string | undefined;
+  /** Where machines boot from that have no server of their own. */
+  readonly bootServer: string | undefined;
 }
 
 const inOrder = (a: Ip, b: Ip): number => a.family - b.family || (a.value === b.value ? 0 : a.value < b.value ? -1 : 1);
@@ -221,11 +223,12 @@ const keaSubnets = (family: Family, body: KeaBody): KeaSubnet[] => [
 
 const servedSubnets = (family: Family, body: KeaBody): readonly ServedSubnet[] =>
   sortedSubnets(
-    keaSubnets(family, body).map(({ id, subnet, pools, 'user-context': { network, gateway } }) => {
+    keaSubnets(family, body).map(({ id, subnet, pools, 'user-context': { network, gateway }, ...members }) => {
       const prefix = parsePrefix(subnet)!;
       const ranges = parseRanges(pools.map(({ pool }) => pool).join(';'), prefix);
       if (typeof ranges === 'string') throw new Error(ranges);
-      return { id, network, prefix, ranges, gateway };
+      const bootServer = members['next-server'] as string | undefined;
+      return { id, network, prefix, ranges, gateway, bootServer };
     }),
   );
 

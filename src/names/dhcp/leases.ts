@@ -21,7 +21,7 @@ const pageTimeout = 10_000;
 
 /** All leases that are in force, by Kea's own word or, where it cannot say, from the file it keeps them in. */
 export async function leasesOf(server: KeaServer, now: number): Promise<Lease[]> {
-  const found = await keaLeases(server).catch(() => fileLeases(server.files.leaseFile));
+  const found = await rawLeases(server);
   const networks = new Map(server.base?.subnets.map(({ id, network }) => [id, network]));
   return found
     .filter((lease) => isInForce(lease, now))
@@ -30,6 +30,15 @@ export async function leasesOf(server: KeaServer, now: number): Promise<Lease[]>
       return { address, mac, hostname: hostname.replace(/\.$/, ''), expires, network };
     });
 }
+
+/** The addresses that Kea gives to nobody else now: those of leases, and those that a machine has declined. */
+export async function takenAddresses(server: KeaServer, now: number): Promise<string[]> {
+  const found = await rawLeases(server);
+  return found.flatMap((lease) => (isInForce(lease, now) || isDeclined(lease, now) ? lease.address : []));
+}
+
+const rawLeases = (server: KeaServer): Promise<RawLease[]> =>
+  keaLeases(server).catch(() => fileLeases(server.files.leaseFile));
 
 interface RawLease extends Omit<Lease, 'network'> {
   readonly subnet: number;

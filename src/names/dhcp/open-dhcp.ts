@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { Type } from 'typebox';
+import type { Workers } from '../../bus/index.ts';
 import type { Logger } from '../../core/log.ts';
-import { kind, oneOf, Path, setting, type ValuesOf } from '../../core/settings.ts';
+import { Count, kind, oneOf, Path, PostgresUrl, setting, type ValuesOf } from '../../core/settings.ts';
 import type { Store } from '../../database/store.ts';
 import { KeaControl } from '../../protocols/kea/control.ts';
 import { makeDaemon, systemdIsThere } from '../daemons/daemon.ts';
@@ -10,18 +11,18 @@ import type { Family } from './document.ts';
 import { HostsDatabase } from './hosts-database.ts';
 import { installedHooks, ownFiles, systemFiles } from './kea-files.ts';
 import { KeaServer } from './kea-server.ts';
+import { ServerName } from '../daemon-servers.ts';
 import type { Machine } from '../local-networks.ts';
 
-const PostgresUrl = kind(
-  'a URL postgresql://user:password@host:port/name',
-  Type.Refine(Type.String(), (text) => /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')),
-);
 const ScriptUrl = kind(
   'a URL without blanks, quotes and commas, such as http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
   Type.String({ pattern: /^(https?|tftp):\/\/[!#-+\--[\]-~]+$/ }),
 );
 
 export const dhcpSettings = Type.Object({
+  server: setting(ServerName, 'server that has DHCP, where several servers share a database', {
+    defaultText: 'this server',
+  }),
   daemon: setting(
     oneOf('auto', 'systemd', 'process', 'none'),
     'what starts and stops Kea: systemd, muster itself (`process`), or neither (`none`)',
@@ -36,11 +37,16 @@ export const dhcpSettings = Type.Object({
   }),
   bootScript: setting(
     ScriptUrl,
-    'URL of the script that iPXE loads; muster replaces SERVER by the address of the server',
+    'URL of the script that iPXE loads; muster replaces SERVER by the address that the node boots from',
     {
       secret: true,
       default: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
     },
+  ),
+  workerTimeout: setting(
+    Count,
+    'seconds that a worker may be away before its nodes boot from the next one, or from the server',
+    { default: 30 },
   ),
 });
 export type DhcpSettings = ValuesOf<typeof dhcpSettings>;
@@ -50,12 +56,16 @@ interface DhcpSurroundings {
   readonly store: Store;
   readonly log: Logger;
   readonly machine: Machine;
+  readonly workers?: Workers | undefined;
   /** Words before Kea's own command, for tests that run it in a network namespace. */
   readonly prefix?: readonly string[];
 }
 
 /** Kea as the settings say, with what an earlier muster has left. */
-export function openDhcp(settings: DhcpSettings, { data, store, log, machine, prefix = [] }: DhcpSurroundings): Dhcp {
+export function openDhcp(
+  settings: DhcpSettings,
+  { data, store, log, machine, workers, prefix = [] }: DhcpSurroundings,
+): Dhcp {
   const how = settings.daemon === 'auto' ? (systemdIsThere() ? 'systemd' : 'process') : settings.daemon;
   const directory = settings.directory ?? join(data, 'dhcp');
   const server = (family: Family): KeaServer => {
@@ -88,5 +98,6 @@ export function openDhcp(settings: DhcpSettings, { data, store, log, machine, pr
     database: settings.hostsDatabase === undefined ? undefined : new HostsDatabase(settings.hostsDatabase),
     hooks: installedHooks(settings.hostsDatabase !== undefined),
     bootScript: settings.bootScript,
+    bootFrom: workers && { workers, timeout: settings.workerTimeout * 1_000 },
   });
 }

@@ -1,15 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
 import { type Ip, ipKind, ipText, isNetworkEnd, parseIp } from '../../core/ip.ts';
+import { isOneMachine, normalMac } from '../../core/mac.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
 import { type HostInterface, interfacesOf } from '../../objects/host-interfaces.ts';
 import { checkHostName, type Resolve } from '../../objects/host-names.ts';
+import { keeperOf, macClaim } from '../../objects/kept-claims.ts';
+import { attemptFor, type RefusedNodes } from '../../objects/select.ts';
+import type { BootWorkers } from './boot-workers.ts';
 import { isWithin, rangeText } from './subnets.ts';
 import { type ServedSubnet, subnetOf } from './document.ts';
 import type { Machine } from '../local-networks.ts';
-import { isOneMachine, normalMac, type Reservation } from './reservations.ts';
+import type { Reservation } from './reservations.ts';
 
 const noAddress = '*NOIP*';
 const nodesPerTurn = 500;
@@ -29,31 +33,39 @@ interface Wanted {
   readonly attribute: string;
 }
 
+export interface PlanSurroundings {
+  readonly machine: Pick<Machine, 'addresses' | 'resolver'>;
+  /** Undefined: nodes boot from no workers. */
+  readonly bootWorkers: BootWorkers | undefined;
+}
+
 /**
  * The reservations nodes shall have: for each MAC address in `mac.mac` (`mac[!host]|mac!*NOIP*`) the addresses of the host. What has no
- * address in any subnet is left out with a message; a value that is wrong is a fault.
+ * address in any subnet is left out with a message. A node with a value that is wrong is refused, and is not in the answer.
  */
 export async function planReservations(
   snapshot: Snapshot,
   nodes: readonly string[],
   subnets: readonly ServedSubnet[],
-  machine: Pick<Machine, 'addresses' | 'resolver'>,
+  { machine, bootWorkers }: PlanSurroundings,
+  refused: RefusedNodes,
 ): Promise<{ readonly byNode: ReadonlyMap<string, readonly Reservation[]>; readonly messages: readonly string[] }> {
   const resolve = machine.resolver();
   const own = new Set(machine.addresses().map(({ ip }) => ipText(ip)));
   const reader = effectiveReader(snapshot);
   const byNode = new Map<string, Reservation[]>(nodes.map((node) => [node, []]));
-  const { wanted, messages } = await allWanted(reader, nodes);
+  const { wanted, messages } = await allWanted(reader, nodes, refused);
   const looked = await lookUp(wanted, resolve);
-  const bootServer = bootServers(reader, resolve);
+  const bootServer = bootServers(reader, resolve, bootWorkers);
   // Whether any row could name one, or a loader.
   const someServers = reader.tablesInUse.includes(noderesTable);
   for (const [i, each] of wanted.entries()) {
     if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
-    const { node, mac, host } = each;
+    const { node, host } = each;
+    if (refused.has(node)) continue;
     const list = byNode.get(node)!;
     if (host === noAddress) {
-      list.push({ node, mac, ip: undefined, address: '', hostname: node, nextServer: undefined, loader: undefined });
+      list.push(unanswered(each));
       continue;
     }
     const ip = each.ip ?? looked.get(host);
@@ -67,19 +79,37 @@ export async function planReservations(
       messages.push(`Ignoring ${host} of node ${node}: no network that DHCP serves has its address ${address}.`);
       continue;
     }
-    checkAddress(each, ip, address, subnet, own);
-    const twin = list.find((other) => other.mac === mac && other.ip && subnetOf(subnets, other.ip) === subnet);
-    if (twin) throw fault(each, 'mac.mac', `${mac} would have two addresses in network ${subnet.network}`);
-    const nextServer = ip.family === 4 && someServers ? await bootServer(node) : undefined;
-    const loader = someServers && usesGrub(reader, node) ? 'grub' : undefined;
-    list.push({ node, mac, ip, address, hostname: host, nextServer, loader });
+    const place = { ip, address, subnet };
+    try {
+      checkPlace(each, place, own);
+      checkTwin(each, place, list, subnets);
+      const nextServer = ip.family === 4 && someServers ? await bootServer(node) : undefined;
+      const loader = someServers && usesGrub(reader, node) ? 'grub' : undefined;
+      list.push({ node, mac: each.mac, ip, address, hostname: host, nextServer, loader });
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      refused.refuse(node, error.sentences);
+    }
   }
+  for (const node of nodes) if (refused.has(node)) byNode.delete(node);
   return { byNode, messages };
 }
+
+/** A MAC address that DHCP leaves without an answer. */
+const unanswered = ({ node, mac }: Wanted): Reservation => ({
+  node,
+  mac,
+  ip: undefined,
+  address: '',
+  hostname: node,
+  nextServer: undefined,
+  loader: undefined,
+});
 
 async function allWanted(
   reader: EffectiveReader,
   nodes: readonly string[],
+  refused: RefusedNodes,
 ): Promise<{ readonly wanted: readonly Wanted[]; readonly messages: string[] }> {
   const wanted: Wanted[] = [];
   const messages: string[] = [];
@@ -87,7 +117,10 @@ async function allWanted(
     if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
     const text = reader.row(macTable, node)?.['mac'];
     if (!text) messages.push(`Unable to find mac address for ${node}`);
-    else for (const part of text.split('|')) wanted.push(...wantedOf(reader, node, part));
+    else
+      attemptFor(refused, node, () => {
+        wanted.push(...text.split('|').flatMap((part) => wantedOf(reader, node, part)));
+      });
   }
   return { wanted, messages };
 }
@@ -105,6 +138,13 @@ function wantedOf(reader: EffectiveReader, node: string, part: string): Wanted[]
       { node },
       'mac.mac',
       `${mac} is the address of no machine or of many; give that of its network adapter`,
+    );
+  const keeper = keeperOf(reader, macClaim(mac));
+  if (keeper !== undefined && keeper !== node)
+    throw fault(
+      { node },
+      'mac.mac',
+      `the MAC address ${mac} is that of node ${keeper}, which keeps it; give one of them another`,
     );
   const host = (mark < 0 ? node : part.slice(mark + 1).trim()) || node;
   if (host === noAddress) return [{ node, mac, host, ip: undefined, attribute: 'mac.mac' }];
@@ -143,7 +183,24 @@ async function lookUp(wanted: readonly Wanted[], resolve: Resolve): Promise<Map<
   return found;
 }
 
-function checkAddress(wanted: Wanted, ip: Ip, address: string, subnet: ServedSubnet, own: ReadonlySet<string>): void {
+interface Place {
+  readonly ip: Ip;
+  readonly address: string;
+  readonly subnet: ServedSubnet;
+}
+
+function checkTwin(
+  wanted: Wanted,
+  { subnet }: Place,
+  list: readonly Reservation[],
+  subnets: readonly ServedSubnet[],
+): void {
+  const { mac } = wanted;
+  const twin = list.find((other) => other.mac === mac && other.ip && subnetOf(subnets, other.ip) === subnet);
+  if (twin) throw fault(wanted, 'mac.mac', `${mac} would have two addresses in network ${subnet.network}`);
+}
+
+function checkPlace(wanted: Wanted, { ip, address, subnet }: Place, own: ReadonlySet<string>): void {
   const { network, prefix, ranges, gateway } = subnet;
   const whose = own.has(address)
     ? 'an address of this management node'
@@ -161,12 +218,22 @@ function checkAddress(wanted: Wanted, ip: Ip, address: string, subnet: ServedSub
 const usesGrub = (reader: EffectiveReader, node: string): boolean =>
   reader.row(noderesTable, node)?.['netboot']?.startsWith('grub2') === true;
 
-/** Finds the server that a node loads boot files from, where it has one of its own (noderes.tftpserver). */
-function bootServers(reader: EffectiveReader, resolve: Resolve): (node: string) => Promise<string | undefined> {
+/** What the node's definition names to load boot files from; undefined: that follows from its service nodes. */
+export function ownBootServer(reader: EffectiveReader, node: string): string | undefined {
+  const name = reader.row(noderesTable, node)?.['tftpserver'];
+  return name && name !== '<xcatmaster>' ? name : undefined;
+}
+
+/** Finds the server that a node loads boot files from, where that is not the one of its network. */
+function bootServers(
+  reader: EffectiveReader,
+  resolve: Resolve,
+  bootWorkers: BootWorkers | undefined,
+): (node: string) => Promise<string | undefined> {
   const cache = new Map<string, string>();
   return async (node) => {
-    const name = reader.row(noderesTable, node)?.['tftpserver'];
-    if (!name || name === '<xcatmaster>') return undefined;
+    const name = ownBootServer(reader, node);
+    if (name === undefined) return bootWorkers?.(node)[0]?.address;
     const cached = cache.get(name);
     if (cached !== undefined) return cached;
     const ip = parseIp(name);

@@ -8,6 +8,7 @@ import type { Snapshot } from '../../database/snapshot.ts';
 import type { SortedMap } from '../../database/sorted-map.ts';
 import type { Store } from '../../database/store.ts';
 import type { Row } from '../../database/tables.ts';
+import { RefusedNodes } from '../../objects/select.ts';
 import { KeaAway } from '../../protocols/kea/control.ts';
 import { type Base, type Family, type ServedSubnet, sortedSubnets } from './document.ts';
 import { DatabaseAway, type HostsDatabase } from './hosts-database.ts';
@@ -89,6 +90,8 @@ export interface KeeperParts {
 interface Change extends WantedReservations {
   /** The subnets they were planned for; undefined: any. */
   readonly planned: readonly ServedSubnet[] | undefined;
+  /** Where nodes are noted that cannot have them. */
+  readonly refused: RefusedNodes;
   resolve(done: boolean): void;
   reject(error: unknown): void;
 }
@@ -147,9 +150,13 @@ export class ReservationKeeper {
   }
 
   /** Several changes of a moment are given to Kea together. False: nothing was done, for other subnets are served by now. */
-  submit(wanted: Change['wanted'], origin: Origin, planned?: readonly ServedSubnet[]): Promise<boolean> {
+  submit(
+    wanted: Change['wanted'],
+    origin: Origin,
+    { planned, refused = new RefusedNodes() }: Partial<Pick<Change, 'planned' | 'refused'>> = {},
+  ): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ wanted, origin, planned, resolve, reject });
+      this.#waiting.push({ wanted, origin, planned, refused, resolve, reject });
       if (this.#waiting.length === 1) void this.#turns.take(() => this.#applyWaiting());
     });
   }
@@ -165,14 +172,17 @@ export class ReservationKeeper {
     const current = reservationsOf(before);
     const next = current.copy();
     const { subnets } = this;
-    const accepted = batch.filter((change) => {
+    const accepted = batch.flatMap((change) => {
       if (change.planned && change.planned !== subnets) {
         change.resolve(false);
-        return false;
+        return [];
       }
-      const conflict = next.replace(change.wanted);
-      if (conflict !== undefined) change.reject(new Fault('invalid', conflict));
-      return conflict === undefined;
+      const conflicts = next.replace(change.wanted);
+      for (const [node, sentence] of conflicts) change.refused.refuse(node, [sentence]);
+      const wanted = new Map([...change.wanted].filter(([node]) => !conflicts.has(node)));
+      if (wanted.size > 0) return [{ ...change, wanted }];
+      change.resolve(true);
+      return [];
     });
     if (accepted.length === 0) return;
     const nodes = accepted.flatMap(({ wanted }) => [...wanted.keys()]);

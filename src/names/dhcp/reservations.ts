@@ -1,4 +1,5 @@
 import { type Ip, ipKind, ipText, parseIp } from '../../core/ip.ts';
+import { isOneMachine, normalMac } from '../../core/mac.ts';
 import type { Draft } from '../../database/draft.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { SortedMap } from '../../database/sorted-map.ts';
@@ -23,23 +24,6 @@ export interface Reservation {
   readonly loader: 'grub' | undefined;
 }
 
-/** Lower case with colons, as Kea writes it; undefined if the text is no MAC address (8 or 20 bytes are InfiniBand). */
-export function normalMac(text: string): string | undefined {
-  const lower = text.toLowerCase();
-  if (/^[0-9a-f]{12}$/.test(lower)) return lower.match(/../g)!.join(':');
-  const dashes = lower.replaceAll('-', ':');
-  return /^[0-9a-f]{2}(:[0-9a-f]{2}){5,19}$/.test(dashes) ? dashes : undefined;
-}
-
-/** Not zeros, broadcast or a group. Of InfiniBand, 8 bytes have no bit for groups, and 20 bytes end with an IPv6 address. */
-export function isOneMachine(mac: string): boolean {
-  if (/^(00(:00)*|ff(:ff)*)$/.test(mac)) return false;
-  if (mac.length === bytes(6)) return !/^.[13579bdf]/.test(mac);
-  return mac.length !== bytes(20) || !mac.startsWith('ff', bytes(4) + 1);
-}
-
-const bytes = (count: number): number => count * 3 - 1;
-
 const reservationKey = ({ node, mac, address }: Reservation): string => `${node} ${mac} ${address}`;
 
 const sameReservation = (a: Reservation, b: Reservation): boolean =>
@@ -55,12 +39,21 @@ export class ReservationSet {
     for (const list of this.#byNode.values()) yield* list;
   }
 
+  get byNode(): ReadonlyMap<string, readonly Reservation[]> {
+    return this.#byNode;
+  }
+
   ofNode(node: string): readonly Reservation[] {
     return this.#byNode.get(node) ?? [];
   }
 
   byAddress(address: string): Reservation | undefined {
     return this.#byIp.get(address);
+  }
+
+  /** The node that a MAC address is reserved for. */
+  nodeOfMac(mac: string): string | undefined {
+    return this.#byMac.get(mac)?.[0]?.node;
   }
 
   copy(): ReservationSet {
@@ -86,22 +79,51 @@ export class ReservationSet {
     if (added.ip) this.#byIp.set(added.address, added);
   }
 
-  /** The node has exactly these from now on, or a text says why it cannot and nothing has changed. */
-  replace(wanted: ReadonlyMap<string, readonly Reservation[]>): string | undefined {
-    const before = [...wanted.keys()].map((node) => [node, this.ofNode(node)] as const);
-    for (const node of wanted.keys()) this.removeNode(node);
-    for (const reservations of wanted.values()) {
-      for (const reservation of reservations) {
-        const conflict = this.conflict(reservation);
-        if (conflict) {
-          for (const node of wanted.keys()) this.removeNode(node);
-          for (const [, list] of before) for (const old of list) this.add(old);
-          return conflictText(reservation, conflict, wanted.has(conflict.node));
-        }
-        this.add(reservation);
+  /**
+   * The nodes have exactly these from now on. Those for which that cannot be keep what they have; the answer says why. Who has an address
+   * or a MAC address already keeps it: another one that wants it is refused.
+   */
+  replace(wanted: ReadonlyMap<string, readonly Reservation[]>): ReadonlyMap<string, string> {
+    const before = new Map([...wanted.keys()].map((node) => [node, this.ofNode(node)]));
+    const refused = new Map<string, string>();
+    for (;;) {
+      for (const [node, old] of before) {
+        this.removeNode(node);
+        if (refused.has(node)) for (const each of old) this.add(each);
       }
+      const keeps = (node: string): boolean => isAmong(wanted.get(node)!, before.get(node)!);
+      const found = this.#addAll(
+        [...wanted].filter(([node]) => !refused.has(node)),
+        keeps,
+      );
+      if (found.size === 0) return refused;
+      // What these keep may be in the way of others.
+      for (const [node, sentence] of found) refused.set(node, sentence);
     }
-    return undefined;
+  }
+
+  /** Those first that only keep what they have. Returns what stands in the way, by nodes, which then have nothing. */
+  #addAll(
+    wanted: readonly (readonly [string, readonly Reservation[]])[],
+    keeps: (node: string) => boolean,
+  ): Map<string, string> {
+    const found = new Map<string, string>();
+    const together = new Set(wanted.map(([node]) => node));
+    for (const isKept of [true, false])
+      for (const [node, reservations] of wanted) {
+        if (keeps(node) !== isKept) continue;
+        for (const reservation of reservations) {
+          const conflict = this.conflict(reservation);
+          if (conflict) {
+            this.removeNode(node);
+            const isNew = together.has(conflict.node) && !keeps(conflict.node);
+            found.set(node, conflictText(reservation, conflict, isNew));
+            break;
+          }
+          this.add(reservation);
+        }
+      }
+    return found;
   }
 
   removeNode(node: string): void {
@@ -114,6 +136,10 @@ export class ReservationSet {
     this.#byNode.delete(node);
   }
 }
+
+/** Whether these are all there already. */
+const isAmong = (wanted: readonly Reservation[], present: readonly Reservation[]): boolean =>
+  wanted.every((each) => present.some(({ mac, address }) => mac === each.mac && address === each.address));
 
 /** What has to go and what has to come to get from one set to the other. */
 export function difference(from: Iterable<Reservation>, to: Iterable<Reservation>) {
@@ -181,6 +207,15 @@ export function storeReservations(draft: Draft, node: string, reservations: read
     if (!rows.has(key)) draft.remove(reservationTable, key);
   }
   for (const [key, row] of rows) draft.merge(reservationTable, key, row);
+}
+
+/** Gives the node's reservations of IPv4 another server to boot from, and leaves everything else in the table as it is. */
+export function storeNextServer(draft: Draft, node: string, nextServer: string | undefined): void {
+  for (const row of draft.base.rows(reservationTable).startingWith(`${node}\0`)) {
+    const reservation = isEnabled(row) ? fromRow(row) : undefined;
+    if (reservation?.ip?.family === 4 && reservation.nextServer !== nextServer)
+      draft.merge(reservationTable, keyOf(table, row), { nextserver: nextServer });
+  }
 }
 
 /** Says why a reservation cannot be beside another one, and what to do; `together`: one request asks for both. */

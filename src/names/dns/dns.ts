@@ -88,6 +88,18 @@ export class Dns {
     await this.#local?.close();
   }
 
+  /** Whether the name server of this machine answers; undefined: muster has set none up. */
+  isServing(): Promise<boolean | undefined> {
+    return this.#local?.isServing() ?? Promise.resolve(undefined);
+  }
+
+  /** What a name server elsewhere needs to copy the zones; undefined: no server here has them. */
+  secondary(snapshot: Snapshot, master: string | undefined): ReturnType<LocalServer['secondary']> | undefined {
+    if (isExternal(snapshot))
+      return { objection: 'It copies no zones, because site.externaldns says that others serve them.' };
+    return this.#local?.secondary(snapshot, master);
+  }
+
   /** Makes configuration and zones, with all hosts of the hosts file in them. Answers with what was left out, aliases apart. */
   async setUp(snapshot: Snapshot): Promise<{ messages: string[]; lostAliases: string[] }> {
     const zones = zonesOf(snapshot);
@@ -110,6 +122,11 @@ export class Dns {
       });
     }
     return { messages: warnings.list(), lostAliases: lost.list() };
+  }
+
+  /** Whether there is a server whose records could be changed. */
+  isSetUp(snapshot: Snapshot): boolean {
+    return isExternal(snapshot) || this.#localServer().isSetUp;
   }
 
   /** Lets DNS show the nodes as they are defined, and nothing else of them. Those that cannot be served are named when all others are. */

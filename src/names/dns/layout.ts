@@ -43,6 +43,8 @@ export interface Layout {
   /** Zones and key; muster's alone, and named may write here. */
   readonly directory: string;
   readonly keyFile: string;
+  /** For name servers elsewhere that copy the zones. */
+  readonly transferKeyFile: string;
   readonly unit: string;
   readonly user: User | undefined;
   /** Undefined: port 53 everywhere. */
@@ -57,10 +59,10 @@ export function layoutOf(settings: DnsSettings, data: string): Layout | undefine
   if (daemon === 'none') return undefined;
   const how = daemon === 'auto' ? (systemdIsThere() ? 'systemd' : 'process') : daemon;
   const isSystem = how === 'systemd';
-  const directory = settings.directory ?? (isSystem ? systemDirectory() : join(data, 'dns'));
+  const directory = settings.directory ?? (isSystem ? join(packageDirectory(), 'muster') : join(data, 'dns'));
   const configuration = settings.configuration ?? (isSystem ? systemConfiguration() : join(directory, 'named.conf'));
   for (const path of [directory, configuration]) checkPath(path);
-  const user = settings.user === undefined ? (isSystem ? systemUser() : undefined) : neededUser(settings.user);
+  const user = settings.user === undefined ? (isSystem ? packageUser() : undefined) : neededUser(settings.user);
   if (user && !isSystem && directory.startsWith(data + sep))
     throw new Fault(
       'invalid',
@@ -72,6 +74,7 @@ export function layoutOf(settings: DnsSettings, data: string): Layout | undefine
     configuration,
     directory,
     keyFile: join(directory, 'muster.key'),
+    transferKeyFile: join(directory, 'transfer.key'),
     unit: 'named',
     user,
     listen,
@@ -80,7 +83,7 @@ export function layoutOf(settings: DnsSettings, data: string): Layout | undefine
 }
 
 /** Paths stand between quotes in named's configuration. */
-function checkPath(path: string): void {
+export function checkPath(path: string): void {
   if (/^[^"\\\p{Cc}]+$/u.test(path)) return;
   throw new Fault(
     'invalid',
@@ -91,9 +94,9 @@ function checkPath(path: string): void {
 const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
 
 /** Debian's named may write in one place, Red Hat's in another; both guard it. */
-const systemDirectory = (): string => `${existsSync('/var/lib/bind') ? '/var/lib/bind' : '/var/named/dynamic'}/muster`;
+export const packageDirectory = (): string => (existsSync('/var/lib/bind') ? '/var/lib/bind' : '/var/named/dynamic');
 const systemConfiguration = (): string => (existsSync('/etc/bind') ? '/etc/bind/named.conf' : '/etc/named.conf');
-const systemUser = (): User | undefined => userNamed('bind') ?? userNamed('named');
+export const packageUser = (): User | undefined => userNamed('bind') ?? userNamed('named');
 
 function neededUser(name: string): User {
   const user = userNamed(name);

@@ -41,16 +41,28 @@ export class LocalServer {
       `named at ${formatListen(this.layout.server)}`,
     ));
 
+  get isSetUp(): boolean {
+    return this.#named.isSetUp;
+  }
+
   /** Where a name is: also in a zone that is the site's no more, but is served until the next set-up. */
   zoneFinder({ names }: Zones): (name: string) => string | undefined {
     const all = new Set([...names, ...this.#named.zones()]);
     return (name) => zoneOf(all, name);
   }
 
+  secondary(snapshot: Snapshot, master: string | undefined): ReturnType<Named['secondary']> {
+    return this.#named.secondary(snapshot, master);
+  }
+
   resume(): void {
     this.#turns
       .take(() => this.#named.resume())
       .catch((error: unknown) => this.#log.error({ err: error }, 'the name server could not be started'));
+  }
+
+  isServing(): Promise<boolean | undefined> {
+    return this.#named.isServing();
   }
 
   close(): Promise<void> {

@@ -98,12 +98,13 @@ export function renderConf(
   zones: readonly string[],
   zoneDirectory: string,
 ): string {
-  const { directory, keyFile, how } = layout;
+  const { directory, keyFile, transferKeyFile, how } = layout;
   const { forwarders, forwardOnly, emptyZones, updaters, clients, includes } = options;
   const updates = `allow-update { key "muster"; ${list(updaters)}};`;
   const lines = [
     `${confMark}POST /services/dns replaces this file, and changes by hand are lost.`,
     `include "${keyFile}";`,
+    `include "${transferKeyFile}";`,
     // muster sends signals; systemd's unit uses rndc.
     ...(how === 'process' ? ['controls { };'] : []),
     'options {',
@@ -113,7 +114,7 @@ export function renderConf(
     ...renderListen(options.listen),
     '  allow-query { any; };',
     `  allow-recursion { localhost; localnets; ${list(clients)}};`,
-    '  allow-transfer { key "muster"; };',
+    '  allow-transfer { key "muster"; key "muster-transfer"; };',
     '  notify no;',
     ...(forwarders.length > 0
       ? [
@@ -139,7 +140,8 @@ const privateSpaces = (zones: readonly string[]): string[] => [
   ...new Set(zones.filter(isOfAddress).flatMap((zone) => privateSpace.exec(zone)?.[1] ?? [])),
 ];
 
-function renderListen(listen: readonly ListenAddress[] | undefined): string[] {
+/** Where named listens; undefined: everywhere. */
+export function renderListen(listen: readonly ListenAddress[] | undefined): string[] {
   if (!listen) return ['  listen-on { any; };', '  listen-on-v6 { any; };'];
   const statements: string[] = [];
   for (const family of [4, 6] as const) {

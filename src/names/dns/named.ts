@@ -13,34 +13,23 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
+import type { DnsDuty } from '../../bus/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { readOptional, syncDirectory, writeFileAtomically } from '../../core/files.ts';
 import { formatListen } from '../../core/host-address.ts';
 import type { Logger } from '../../core/log.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
 import { DnsClient } from '../../protocols/dns/client.ts';
 import { DnsFault } from '../../protocols/dns/names.ts';
 import { type Daemon, makeDaemon } from '../daemons/daemon.ts';
+import { bindProgram } from '../daemons/programs.ts';
 import { giveTo, type Layout, provideKey, readKey } from './layout.ts';
 import { confMark, type NamedOptions, renderConf } from './named-conf.ts';
 import { messagesUnderWay } from './sender.ts';
+import { provideTransferKey, secondaryOf } from './secondary.ts';
 import { isLater } from './zone-file.ts';
 
 const timeout = 60_000;
-/** Where named and its tools are, besides the path. */
-const directories = ['/usr/sbin', '/sbin', '/usr/bin', '/usr/local/sbin'];
-
-function bindProgram(name: string): string {
-  const found = [...(process.env['PATH'] ?? '').split(':'), ...directories]
-    .filter((directory) => directory !== '')
-    .map((directory) => join(directory, name))
-    .find((path) => existsSync(path));
-  if (found) return found;
-  throw new Fault(
-    'unavailable',
-    `${name} is not installed on this machine; install BIND 9 (Debian: apt install bind9 bind9-utils).`,
-  );
-}
-
 const runTool = (name: string, args: readonly string[]): Promise<{ failed: boolean; output: string }> =>
   new Promise((resolve) => {
     const options = { timeout, maxBuffer: 16 * 1024 * 1024 };
@@ -149,6 +138,11 @@ export class Named {
     this.#asker = new DnsClient(layout.server.host, layout.server.port, undefined);
   }
 
+  /** Whether it was set up before. */
+  get isSetUp(): boolean {
+    return readKey(this.layout.keyFile) !== undefined;
+  }
+
   /** For updates; they need the key, which the first set-up makes. */
   clients(): readonly DnsClient[] {
     const { host, port } = this.layout.server;
@@ -168,6 +162,12 @@ export class Named {
     await daemon.reload();
     const generation = generationOf(text, this.layout);
     if (generation) await this.#untilServed(generation);
+  }
+
+  /** Whether it answers; undefined: its configuration is not ours. */
+  isServing(): Promise<boolean | undefined> {
+    if (!this.#configuration()?.startsWith(confMark)) return Promise.resolve(undefined);
+    return this.#answers();
   }
 
   async close(): Promise<void> {
@@ -196,6 +196,19 @@ export class Named {
     return this.#generation()?.serials.keys() ?? [];
   }
 
+  /** What a name server elsewhere needs to copy the zones; an objection says why it cannot. */
+  secondary(snapshot: Snapshot, master: string | undefined): DnsDuty | { readonly objection: string } {
+    const { layout } = this;
+    const text = this.#configuration();
+    const key = readKey(layout.keyFile);
+    const generation = text === undefined ? undefined : generationOf(text, layout);
+    if (!key || !generation || !text?.includes(layout.transferKeyFile))
+      return {
+        objection: 'It copies no zones, because this muster has not set up DNS on the server: POST /services/dns.',
+      };
+    return secondaryOf(snapshot, master, { layout, key, zones: generation.serials.keys() });
+  }
+
   #generation(): Generation | undefined {
     const text = this.#configuration();
     return text === undefined ? undefined : generationOf(text, this.layout);
@@ -208,7 +221,7 @@ export class Named {
     mkdirSync(directory, { recursive: true, mode: 0o750 });
     mkdirSync(dirname(configuration), { recursive: true, mode: 0o755 });
     giveTo(directory, user);
-    provideKey(keyFile, user);
+    provideTransferKey(this.layout, provideKey(keyFile, user));
   }
 
   /** Writes and checks all beside what is served. If named does not take it, it serves again what it served before. */
@@ -303,6 +316,16 @@ export class Named {
     );
   }
 
+  async #answers(): Promise<boolean> {
+    try {
+      await this.#asker.soa('.');
+      return true;
+    } catch (error) {
+      // Whatever it answers.
+      return error instanceof DnsFault && error.failure === 'refused';
+    }
+  }
+
   #keeper(): Daemon {
     const { how, configuration, directory, user, unit } = this.layout;
     this.#daemon ??= makeDaemon(
@@ -310,12 +333,7 @@ export class Named {
         name: 'named',
         unit,
         command: [bindProgram('named'), '-g', '-c', configuration, ...(user ? ['-u', user.name] : [])],
-        ready: () =>
-          this.#asker.soa('.').then(
-            () => true,
-            // Whatever it answers.
-            (error: unknown) => error instanceof DnsFault && error.failure === 'refused',
-          ),
+        ready: () => this.#answers(),
       },
       { how, log: this.#log, directory },
     );

@@ -10,6 +10,7 @@ import { hasHostData, interfacesOf } from '../../objects/host-interfaces.ts';
 import { hostEntries, type HostEntries, type HostEntry, type Resolve } from '../../objects/host-names.ts';
 import { type ManagementNode, managementNode } from '../../objects/networks.ts';
 import { RefusedNodes } from '../../objects/select.ts';
+import { ServerName } from '../daemon-servers.ts';
 import { type DnsRecord, keyed, Ledger, type Records } from '../ledger.ts';
 import { beginning, type HostLine, makeResolve, parseHosts, readHosts } from './hosts-file.ts';
 import { HostsWriter } from './hosts-writer.ts';
@@ -17,6 +18,9 @@ import { mergeHosts, removeHosts, removeWritten } from './merge.ts';
 import { checkHolders, isOwnLine, type NameOrder } from './own-lines.ts';
 
 export const nameSettings = Type.Object({
+  server: setting(ServerName, 'server that has the hosts file and DNS, where several servers share a database', {
+    defaultText: 'this server',
+  }),
   hostsFile: setting(Path, 'hosts file to read and write', {
     default: '/etc/hosts',
     variable: 'MUSTER_HOSTS_FILE',
@@ -34,6 +38,8 @@ export interface HostsOptions {
   readonly longOthers: boolean;
   /** Drops all lines but the management node's own. */
   readonly fresh: boolean;
+  /** A named node without an address or a domain is an error, not only a message. */
+  readonly failsOnNodesLeftOut?: boolean | undefined;
 }
 
 /** What is written when nobody says more. */
@@ -92,7 +98,11 @@ export class Hosts {
     });
     const served = asked.filter((node) => !refused.has(node));
     await this.#ledger.set(recordsByNode(served, found.entries));
+    if (options.fresh) await this.#strike([...this.#ledger.owners()].filter((node) => !set.has(node)));
     if (!nodes) refuseInvalid(found, refused);
+    // Whoever reads what failed reads nothing else.
+    if (options.failsOnNodesLeftOut || refused.size > 0)
+      for (const { node, sentence } of found.leftOut) if (!refused.has(node)) refused.refuse(node, [sentence]);
     refused.tell();
     return [...found.warnings, ...warnings];
   }
@@ -170,6 +180,7 @@ const siteOrder = (snapshot: Snapshot): NameOrder =>
   /^(1|y|yes|enable|enabled|true)$/i.test(siteValue(snapshot, 'FQDNfirst') ?? '') ? 'long' : 'short';
 
 /** Of all nodes, one whose address is none is an error; the others' lines are written all the same. */
-function refuseInvalid({ invalid }: HostEntries, refused: RefusedNodes): void {
-  for (const { node, ip } of invalid) refused.refuse(node, [`Invalid IP Addr '${ip}' for node '${node}'.`]);
+function refuseInvalid({ leftOut }: HostEntries, refused: RefusedNodes): void {
+  for (const { node, ip } of leftOut)
+    if (ip !== undefined) refused.refuse(node, [`Invalid IP Addr '${ip}' for node '${node}'.`]);
 }

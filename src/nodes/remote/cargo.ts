@@ -85,7 +85,7 @@ export interface CargoRoot {
   readonly real: string;
 }
 
-const maximumItems = 100_000;
+export const maximumItems = 100_000;
 
 /** Looks at all that has to be sent. Links within directories stay links, so nothing outside is reached through them. */
 export async function loadCargo(roots: readonly CargoRoot[]): Promise<Cargo> {

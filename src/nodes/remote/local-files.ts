@@ -4,14 +4,26 @@ import { Fault } from '../../core/errors.ts';
 import { SharedSource } from '../../protocols/ssh/sftp/source.ts';
 import { temporaryToken } from '../../protocols/ssh/sftp/temporary-names.ts';
 import { type Cargo, type CargoRoot, loadCargo } from './cargo.ts';
+import { loadClientFiles } from './client-files.ts';
 import { type LayoutOptions, TreeArchive, treeLayout } from './tree-layout.ts';
 
 /** Files that are kept open though nobody reads them at the moment. */
 const maximumUnused = 64;
 const maximumArchives = 8;
 
+/** Looks at files that are to be sent. Those that are found can be read on this machine. */
+export interface CargoSource {
+  /** All that there is below these. */
+  load(roots: readonly CargoRoot[]): Promise<Cargo>;
+  /** All that a client sent, which was received into that directory. */
+  received(directory: string): Promise<Cargo>;
+}
+
+const thisMachine: CargoSource = { load: loadCargo, received: loadClientFiles };
+
 /** Files that one command sends to many nodes: each is looked at, hashed, opened and packed once for all. */
 export class LocalFiles {
+  readonly #source: CargoSource;
   readonly #cargo = new Map<string, Promise<Cargo>>();
   readonly #hashes = new Map<string, Promise<string>>();
   readonly #archives = new Map<string, { readonly archive: TreeArchive; users: number }>();
@@ -20,11 +32,22 @@ export class LocalFiles {
   /** Those nobody reads, the longest unused first. */
   readonly #unused = new Set<string>();
 
+  constructor(source = thisMachine) {
+    this.#source = source;
+  }
+
   /** All that there is to send below these. */
   cargo(roots: readonly CargoRoot[]): Promise<Cargo> {
     const key = JSON.stringify(roots);
     let cargo = this.#cargo.get(key);
-    if (!cargo) this.#cargo.set(key, (cargo = loadCargo(roots)));
+    if (!cargo) this.#cargo.set(key, (cargo = this.#source.load(roots)));
+    return cargo;
+  }
+
+  /** All that a client sent, which was received into that directory. */
+  received(directory: string): Promise<Cargo> {
+    let cargo = this.#cargo.get(directory);
+    if (!cargo) this.#cargo.set(directory, (cargo = this.#source.received(directory)));
     return cargo;
   }
 

@@ -178,6 +178,8 @@ export async function setDirectories({ files, attributesOf }: Placing, directori
   for (const level of byDepth(directories).reverse()) for await (const _ of asTheyCome(level, asksAtOnce, set));
 }
 
+const attributesOf = ({ mode, accessed, modified }: CargoItem): Attributes => ({ mode, accessed, modified });
+
 /**
  * Puts cargo on a node. A target that is a directory, ends with a slash, or gets more than a single file is a directory, which is
  * made if it is missing; else it is the file's new name. Each file appears complete or not at all.
@@ -197,7 +199,7 @@ export async function deliver(
     !(await isDirectory(files, there))
   ) {
     await removeLeftovers(ways, [there]);
-    await local.use(single!.from, (source) => putFile(files, source, there, signal));
+    await local.use(single!.from, (source) => putFile(files, source, there, signal, attributesOf(single!)));
     return;
   }
   await makeDirectories(files, there);
@@ -206,7 +208,7 @@ export async function deliver(
     ...ways,
     base: target,
     keepOwner: false,
-    attributesOf: ({ mode, accessed, modified }) => ({ mode, accessed, modified }),
+    attributesOf,
   };
   const existing = await existingDirectories(files, placed);
   await placeAll(placing, placed, existing);

@@ -28,6 +28,8 @@ export interface RemoteUser {
   /** Of the API. */
   readonly user: string;
   readonly signal: AbortSignal;
+  /** Waited for before the node is gone to, if it is there. */
+  readonly goAhead?: (() => Promise<void>) | undefined;
 }
 
 /** The nodes that this process reaches by SSH. */
@@ -44,8 +46,15 @@ export class RemoteNodes {
   }
 
   /** Works on a node when the user has a slot. */
-  use<T>(target: Target | FaultData, { user, signal }: RemoteUser, work: (node: RemoteNode) => Promise<T>): Promise<T> {
-    return this.#slots.take(user, signal, () => work(new RemoteNode(this.#options, target, signal)));
+  use<T>(
+    target: Target | FaultData,
+    { user, signal, goAhead }: RemoteUser,
+    work: (node: RemoteNode) => Promise<T>,
+  ): Promise<T> {
+    return this.#slots.take(user, signal, async () => {
+      await goAhead?.();
+      return work(new RemoteNode(this.#options, target, signal));
+    });
   }
 
   /** The same, when no other update of the node is under way. */
@@ -64,7 +73,7 @@ export class RemoteNodes {
   }
 }
 
-/** Milliseconds that tidying up may take, also on a node that is very busy. */
+/** Milliseconds that work which was cut off may tidy up, also on a node that is very busy. */
 const tidyTimeout = 30_000;
 
 /** One node as one user sees it, for the time of one command. Faults are sentences that go after the node's name. */
@@ -118,25 +127,9 @@ export class RemoteNode {
       clearTimeout(timer);
       unwatchAbort(signal, watch);
       void opened.then(
-        (files) => leave(files, over.signal.aborted),
+        (files) => files.close(over.signal.aborted ? tidyTimeout : undefined),
         () => undefined,
       );
     }
   }
-}
-
-/** What was cut off may still be tidying up: the server answers in order, so its next answer says that it is done. */
-function leave(files: RemoteFiles, tidying: boolean): void {
-  if (!tidying) {
-    files.close();
-    return;
-  }
-  const timer = setTimeout(() => files.close(), tidyTimeout);
-  files
-    .lstat('.')
-    .catch(() => undefined)
-    .finally(() => {
-      clearTimeout(timer);
-      files.close();
-    });
 }

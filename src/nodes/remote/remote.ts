@@ -6,18 +6,17 @@ import type { SecretBox } from '../../access/secrets.ts';
 import { AddressGuard } from '../../core/address-guard.ts';
 import type { FaultData } from '../../core/errors.ts';
 import { shippedImageFiles } from '../../core/home.ts';
-import { parseIp } from '../../core/ip.ts';
 import { Count, Networks, oneOf, Path, Paths, setting, type ValuesOf } from '../../core/settings.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
 import type { Hosts } from '../../names/index.ts';
 import { managementNode } from '../../objects/networks.ts';
-import { SshClient } from '../../protocols/ssh/client.ts';
 import type { Room } from '../../protocols/ssh/collected.ts';
 import type { HostKeys } from '../../protocols/ssh/host-keys.ts';
-import { SshProcesses } from '../../protocols/ssh/process.ts';
 import type { SshKeys } from '../ssh-keys.ts';
-import { RemoteNodes } from './remote-nodes.ts';
+import { openAccess, type RemoteAccess } from './access.ts';
+import { ClientFileStore } from './client-files.ts';
+import type { RemoteNodes } from './remote-nodes.ts';
 import { type RemoteTarget, remoteTargets } from './targets.ts';
 
 export const remoteSettings = Type.Object({
@@ -44,8 +43,16 @@ export const remoteSettings = Type.Object({
   commandSeconds: setting(Count, 'seconds a command may run on a node', { default: 600 }),
   keepSeconds: setting(Count, 'seconds an unused connection is kept', { default: 30 }),
   outputLimit: setting(Count, "bytes to keep of each node's output", { default: 1_048_576, defaultText: '1 MiB' }),
-  sources: setting(Paths, 'directories from which files may be sent to nodes', {
-    defaultText: '`DIR/files`, `/install`',
+  sources: setting(
+    Paths,
+    'directories from which accounts without full rights may have files of the management node sent to nodes, and from which synclists may take theirs',
+    {
+      defaultText: '`DIR/files`, `/install`',
+    },
+  ),
+  clientBytes: setting(Count, 'bytes of files that the clients of one account may send for nodes at a time', {
+    default: 4_294_967_296,
+    defaultText: '4 GiB',
   }),
   networks: setting(Networks, 'networks of the nodes; muster connects to nodes at no other address', {
     defaultText: 'any address; muster logs a warning at the start',
@@ -65,9 +72,14 @@ export class Remote {
   /** Nodes that one command works on at once, unless it asks for another number. */
   readonly fanOut: number;
   readonly sources: Sources;
+  readonly clientFiles: ClientFileStore;
   /** The directory of the scripts that nodes run. */
   readonly postscripts: string;
   readonly keptOutput = new KeptOutput();
+  /** For processes that go to nodes themselves. */
+  readonly access: RemoteAccess;
+  /** For workers, which have no key of their own. */
+  readonly forWorkers: { readonly privateKey: string; readonly hostKeys: RemoteSettings['hostKeys'] };
   readonly #settings: RemoteSettings;
   readonly #hosts: Hosts;
   readonly #guard: AddressGuard;
@@ -83,7 +95,10 @@ export class Remote {
     this.publicKey = keys.publicKey;
     this.fanOut = settings.fanOut;
     this.sources = new Sources(settings.sources ?? [files, '/install'], data, [shippedImageFiles]);
+    this.clientFiles = new ClientFileStore(join(data, 'client-files'), settings.clientBytes);
     this.postscripts = settings.postscripts ?? join(data, 'postscripts');
+    this.access = accessOf(settings, keys);
+    this.forWorkers = { privateKey: keys.privateKey, hostKeys: settings.hostKeys };
     this.#settings = settings;
     this.#hosts = hosts;
     this.#box = box;
@@ -108,17 +123,13 @@ export class Remote {
 }
 
 /** The way to nodes, for the process that works on them. */
-export function openRemoteNodes(settings: RemoteSettings, keys: SshKeys, hostKeys: HostKeys): RemoteNodes {
+export const openRemoteNodes = (settings: RemoteSettings, keys: SshKeys, hostKeys: HostKeys): RemoteNodes =>
+  openAccess(accessOf(settings, keys), hostKeys, keys.privateKey);
+
+const accessOf = (settings: RemoteSettings, { privateKeyFile }: SshKeys): RemoteAccess => {
   const { transport, sshConfig, keepSeconds, connectSeconds, commandSeconds } = settings;
-  return new RemoteNodes({
-    transport:
-      transport === 'ssh2'
-        ? new SshClient({ privateKey: keys.privateKey, hostKeys, idle: keepSeconds * 1_000 })
-        : new SshProcesses({ keyFile: keys.privateKeyFile, configuration: sshConfig, hostKeys }),
-    connectTimeout: connectSeconds * 1_000,
-    commandTimeout: commandSeconds * 1_000,
-  });
-}
+  return { transport, sshConfig, privateKeyFile, keepSeconds, connectSeconds, commandSeconds };
+};
 
 /** Machines that drivers go through to reach theirs; null is this one. */
 export const remoteHosts = (
@@ -127,9 +138,7 @@ export const remoteHosts = (
   nodes: Pick<RemoteNodes, 'socket'>,
 ) => ({
   async find(host: string, user: string): Promise<RemoteTarget | FaultData | null> {
-    const here = managementNode(store.current);
-    const ip = parseIp(host);
-    if (ip ? here.hasAddress(ip) : here.hasName(host)) return null;
+    if (managementNode(store.current).isMeantBy(host)) return null;
     return remote.targets(store.current, user)(host);
   },
   socket: (...asked: Parameters<RemoteNodes['socket']>) => nodes.socket(...asked),

@@ -1,18 +1,21 @@
-import { hostname } from 'node:os';
 import type { Rule } from '../../access/policy.ts';
+import type { TokenScope } from '../../access/token-scope.ts';
 import type { AddressGuard } from '../../core/address-guard.ts';
 import { Fault, type FaultData, orFault, Unreachable } from '../../core/errors.ts';
 import { ipText, parseIp } from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { effectiveReader, listItems, siteValue } from '../../objects/effective.ts';
+import { listItems } from '../../core/list-items.ts';
+import { effectiveReader, siteValue } from '../../objects/effective.ts';
 import type { Resolve } from '../../objects/host-names.ts';
+import { managementNode } from '../../objects/networks.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
-import { decide } from '../../objects/policy.ts';
+import { decide, policyOf } from '../../objects/policy.ts';
 import type { Target } from '../../protocols/ssh/target.ts';
 import { knownHostKey } from '../ssh-keys.ts';
 
 interface Asking {
   readonly user: string;
+  readonly scope: TokenScope | undefined;
   readonly addresses: readonly string[];
   readonly command: string;
   readonly nodes: readonly string[];
@@ -74,19 +77,40 @@ function mappedUser(snapshot: Snapshot, user: string): string {
  */
 export function isAllowedByParameters(
   snapshot: Snapshot,
-  { user, addresses, command, nodes }: Asking,
+  { user, scope, addresses, command, nodes }: Asking,
   line: string,
   variants: readonly string[],
   others: readonly string[] = [],
 ): boolean {
-  const objection = ({ line: pattern }: Rule): string | undefined => {
+  const objection = ({ line: pattern, isOfToken }: Rule): string | undefined => {
+    if (isOfToken) return undefined;
     const fits = (text: string): boolean => pattern?.test(text) === true;
     const bySlip = others.some(fits) && !variants.some(fits);
     const cares = fits(line) && !variants.every(fits) && !bySlip;
     return cares ? undefined : 'its parameters do not name it';
   };
-  return decide(snapshot, { user, addresses, command, line, nodes, objection }).allowed;
+  return decide(snapshot, { user, scope, addresses, command, line, nodes, objection }).allowed;
 }
+
+/**
+ * Whether the policy lets the caller send files of their own to nodes: a rule without parameters does, one with parameters only if these
+ * name such files. A rule for files of the management node would otherwise admit any content under their names.
+ */
+export function mayBringFiles(
+  snapshot: Snapshot,
+  { user, scope, addresses, command, nodes, hasFullRights }: Asking,
+  line: string,
+  ofServer: string,
+): boolean {
+  if (hasFullRights()) return true;
+  const objection = ({ line: pattern }: Rule): string | undefined =>
+    pattern !== undefined && pattern.test(ofServer) ? 'its parameters do not name files of the client' : undefined;
+  return decide(snapshot, { user, scope, addresses, command, line, nodes, objection }).allowed;
+}
+
+/** Whether rules limit by their parameters what the caller may ask of nodes by this command, and so where files may go. */
+export const isLimitedByParameters = (snapshot: Snapshot, { user, scope, command, hasFullRights }: Asking): boolean =>
+  !hasFullRights() && policyOf(snapshot, scope).dependsOn(user, command).line;
 
 /** A target with what a process without a database has to know of it. */
 export interface RemoteTarget extends Target {
@@ -112,6 +136,7 @@ export function remoteTargets({
   user,
 }: TargetOptions): (node: string) => Promise<RemoteTarget | FaultData> {
   const reader = effectiveReader(snapshot);
+  const here = managementNode(snapshot);
   /** Service nodes serve many nodes. */
   const jumps = new Map<string, Promise<RemoteTarget>>();
   const addressOf = async (name: string): Promise<string> => {
@@ -135,9 +160,7 @@ export function remoteTargets({
   /** The first of its service nodes, unless that is this machine. */
   const serviceNode = (node: string): string | undefined => {
     const [first] = listItems(nodeAttribute(reader, node, 'servicenode') ?? '');
-    const [own = ''] = hostname().split('.', 1);
-    const isHere = first === undefined || [node, siteValue(snapshot, 'master'), own, hostname()].includes(first);
-    return isHere ? undefined : first;
+    return first === undefined || first === node || here.isMeantBy(first) ? undefined : first;
   };
   const wayTo = async (node: string): Promise<RemoteTarget> => {
     const via = serviceNode(node);

@@ -5,7 +5,7 @@ import { quoteWord } from '../../core/shell-words.ts';
 import { fillFrom, openSource } from '../../protocols/ssh/sftp/source.ts';
 import { planName, temporaryEnding } from '../../protocols/ssh/sftp/temporary-names.ts';
 import type { Attributes } from '../../protocols/ssh/sftp/wire.ts';
-import { paddedSize, tarEnd, tarHeader, type TarMember } from '../../protocols/tar/write.ts';
+import { paddedSize, tarEnd, tarHeader, type TarMember } from '../../core/tar/write.ts';
 import type { CargoItem, Placed } from './cargo.ts';
 
 /** A member of the archive: its header, and the file whose content follows, or the content itself. */

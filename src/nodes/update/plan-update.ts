@@ -4,9 +4,11 @@ import type { Snapshot } from '../../database/snapshot.ts';
 import { ipText, parseIp } from '../../core/ip.ts';
 import { isCalledSecret } from '../../database/secret-columns.ts';
 import { isEnabled, tableNamed } from '../../database/tables.ts';
-import { type EffectiveReader, effectiveReader, listItems, siteValue } from '../../objects/effective.ts';
+import { listItems } from '../../core/list-items.ts';
+import { type EffectiveReader, effectiveReader, siteValue } from '../../objects/effective.ts';
 import { networkOf } from '../../objects/networks.ts';
 import { nicParts, nodeAttribute } from '../../objects/node-attributes.ts';
+import type { CargoRoot } from '../remote/cargo.ts';
 import type { Remote } from '../remote/remote.ts';
 import type { RemoteTarget } from '../remote/targets.ts';
 import { imageOf, installDirectory } from '../../objects/node-image.ts';
@@ -43,6 +45,19 @@ export interface UpdateJob {
   readonly limit: number;
 }
 
+/** The files that an update may send. */
+export function updateRoots({ lists, directory }: UpdateJob): CargoRoot[] {
+  const ofLists = Object.values(lists).flatMap((list) => {
+    if ('sentences' in list) return [];
+    const { copies, appends, merges, scripts, scriptsAlways } = list;
+    return [
+      ...[...copies, ...appends, ...merges].flatMap(({ roots }) => roots),
+      ...[...scripts, ...scriptsAlways].flatMap(({ root }) => ('sentences' in root ? [] : root)),
+    ];
+  });
+  return directory === undefined ? ofLists : [...ofLists, { path: directory, real: directory }];
+}
+
 export interface UpdateTarget {
   readonly to: RemoteTarget | FaultData;
   /** Of files, by path. */
@@ -67,6 +82,8 @@ interface UpdateOptions {
   readonly user: string;
   readonly nodes: readonly string[];
   readonly steps: UpdateSteps;
+  /** Whether a list that the caller names may take files from everywhere. Lists of images may not: others wrote them. */
+  readonly everywhere: boolean;
 }
 
 /** Scripts that muster does itself, unless there is a script of that name. */
@@ -76,14 +93,15 @@ export const ownScripts = ['syncfiles', ...softwareNames] as const;
 const unneeded: FaultData = { kind: 'invalid', sentences: ['there is nothing to send to it.'] };
 
 /** The update of many nodes as data. What is the same for all is read once. */
-export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptions): {
+export function planUpdate({ remote, snapshot, user, nodes, steps, everywhere }: UpdateOptions): {
   readonly shared: UpdateJob;
   target(node: string): Promise<UpdateTarget>;
 } {
   const { files, synclist, software, scripts } = steps;
   const reader = effectiveReader(snapshot);
   const targets = remote.targets(snapshot, user);
-  const lists = new SyncLists(reader, remote.sources, nodes);
+  const readable = everywhere && synclist !== undefined ? remote.sources.everywhere : remote.sources;
+  const lists = new SyncLists(reader, readable, nodes);
   const packages = new PackageLists(reader, remote.sources);
   const directory = scriptDirectory(remote.postscripts);
   const planned = (script: Postscript): PlannedScript => {

@@ -4,7 +4,8 @@ import { Fault } from '../../core/errors.ts';
 import { writeFileAtomically } from '../../core/files.ts';
 import { home } from '../../core/home.ts';
 import { tableNamed } from '../../database/tables.ts';
-import { type EffectiveReader, listItems } from '../../objects/effective.ts';
+import { listItems } from '../../core/list-items.ts';
+import type { EffectiveReader } from '../../objects/effective.ts';
 import { defaultScripts } from '../../objects/node-attributes.ts';
 import { imageOf } from '../../objects/node-image.ts';
 

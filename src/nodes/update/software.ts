@@ -88,6 +88,27 @@ export function packageCommand(name: PackageManager, steps: readonly PackageStep
   );
 }
 
+/** The same for a node whose package manager is not known here; it does nothing where the steps are done already. */
+export function softwareScript(steps: readonly PackageStep[]): string {
+  const wanted = steps.flatMap(({ install }) => install);
+  const unwanted = steps.flatMap(({ removeBefore, removeAfter }) => [...removeBefore, ...removeAfter]);
+  const words = (packages: readonly string[]): string => ['', ...packages.map(quoteWord)].join(' ');
+  const cases = names.map((name) => {
+    const { installed } = managers[name];
+    return [
+      `${name})`,
+      `needed=`,
+      `for p in${words(wanted)}; do ${installed} > /dev/null 2>&1 || needed=yes; done`,
+      `for p in${words(unwanted)}; do if ${installed} > /dev/null 2>&1; then needed=yes; fi; done`,
+      `[ -n "$needed" ] || exit 0`,
+      packageCommand(name, steps),
+      ';;',
+    ].join('\n');
+  });
+  const none = 'echo "There is none of the package managers apt-get, dnf, yum and zypper."\nexit 1\n;;';
+  return `case $(${findManager}) in\n${cases.join('\n')}\n*)\n${none}\nesac`;
+}
+
 function installation({ install, group, alsoGood = [] }: Manager, packages: readonly string[]): string {
   const words = packages.map((each) => (each.startsWith('@') ? group(each.slice(1)) : each));
   return accepting(alsoGood, commandLine([...install, '--', ...words]));

@@ -9,10 +9,8 @@ import type { PlannedScript, UpdateJob, UpdateTarget } from './plan-update.ts';
 import { missingScript } from './postscripts.ts';
 import { sendChanged, type Sending } from './send-changed.ts';
 import { maintain, type SoftwareName, softwareNames } from './software.ts';
-import { syncNode } from './sync-node.ts';
+import { syncNode, syncStorage } from './sync-node.ts';
 
-/** Where the reference system keeps what it needs on nodes to synchronise files. */
-const defaultStorage = '/var/xcat/node/syncfiles';
 /** Milliseconds that scripts may run, and that sending files may take longer than a command. */
 const scriptTimeout = 3_600_000;
 
@@ -79,9 +77,7 @@ export class NodeUpdate {
     return naming('File synchronization failed', async () => {
       const plan = await this.#plan();
       if (plan === undefined) return saying([noSyncFiles]);
-      const storage = this.#job.storage || defaultStorage;
-      if (!storage.startsWith('/'))
-        throw new Fault('invalid', 'the site attribute nodesyncfiledir is not a full path.');
+      const storage = syncStorage(this.#job.storage);
       const lines = await this.#withFiles(shell, (sending) => syncNode(sending, plan, storage));
       return saying([filesSynced, ...plan.notes, ...lines]);
     });
