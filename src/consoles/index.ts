@@ -1,0 +1,6 @@
+export { Consoles, type ConsoleParts } from './consoles.ts';
+export { isMarked } from './kept.ts';
+export { mostLogLines } from './logs.ts';
+export { type ConsoleMessage, type ConsoleRequest, checkRequest, requestSchema } from './messages.ts';
+export { consoleSettings } from './settings.ts';
+export type { ViewerSink } from './viewer.ts';
