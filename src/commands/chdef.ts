@@ -11,6 +11,7 @@ import { checkNamed, mayCreate } from '../objects/creatable.ts';
 import { namedObjects, policyNodes, policyNodesInSlices, unknownObjects } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
+import { refuseWithMachine } from '../machines/index.ts';
 import { lifetimeMessages } from '../objects/accounts.ts';
 import { type ObjectType, tablesBehind, typeNamed } from '../objects/types.ts';
 import {
@@ -106,6 +107,7 @@ function rename(draft: Draft, type: ObjectType, args: { names: string; rename: s
   const [node, ...more] = selection.objects ?? [];
   if (node === undefined || more.length > 0)
     throw new Fault('invalid', `"${args.names}" must name one ${type.name} to rename.`);
+  if (type.name === 'node') refuseWithMachine(draft.base, node);
   renameObject(draft, type, node, args.rename);
 }
 

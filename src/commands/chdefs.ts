@@ -18,6 +18,7 @@ import {
 import { checkNamed, mayCreate } from '../objects/creatable.ts';
 import { lifetimeMessages } from '../objects/accounts.ts';
 import { typeNamed } from '../objects/types.ts';
+import { checkUnused } from '../boot/index.ts';
 import { type Answer, type Arguments, change, definitionSet, type Question, type Selection } from './command.ts';
 
 const args = Type.Object({
@@ -67,9 +68,13 @@ export const chdefs = change({
     if (seen) yield* refuseChanged(seen, draft.base, [...written, ...removed]);
     for (const { type, attributes } of written) checkAttributeNames(type, attributes);
     for (const { type, existing } of removed) yield* eachInSlices(existing, (name) => removeObject(draft, type, name));
+    const images = removed.flatMap(({ type, existing }) => (type.name === 'osimage' ? existing : []));
+    yield* checkUnused(() => draft.snapshot(), images, { force: false, sees: ranges.sees });
     for (const { type, existing, missing, attributes } of written) {
       yield* eachInSlices(existing, (name) => changeObject(draft, type, name, attributes, given.mode ?? 'set', ranges));
       yield* eachInSlices(missing, (name) => createObject(draft, type, name, attributes, ranges));
+      // Most have one object, for which there is nothing to yield above.
+      yield;
     }
     const value = {
       changed: written.flatMap(({ existing }) => existing),

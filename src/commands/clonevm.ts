@@ -4,10 +4,10 @@ import { machineOptions } from '../core/machine-options.ts';
 import type { NodeResult } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
-import { atLength, type DeviceTarget } from '../drivers/index.ts';
+import { atLength, type CloneRequest, type DeviceTarget, type MasterRequest } from '../drivers/index.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { groupExists } from '../objects/groups.ts';
-import { masterNamed, type MasterRecord } from '../machines/index.ts';
+import { lastHostOf, masterNamed, type MasterRecord, mastersIn, refuseNameOfMaster } from '../machines/index.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { optionArguments, optionLine } from './options.ts';
 import { deviceAddress, foreignRemoval, perNode, type Task } from './per-node.ts';
@@ -17,12 +17,16 @@ const args = Type.Object({ ...nodeArguments, ...optionArguments(options) });
 
 interface Shared extends Pick<Static<typeof args>, 'detach' | 'force'> {
   readonly tomaster?: string | undefined;
+  /** Whether disks that are called like those of the master may be the caller's to replace, whosever they are. */
+  readonly replace: boolean;
   readonly master?: MasterRecord | undefined;
+  readonly masters: CloneRequest['masters'];
 }
 
 interface Target {
   readonly device: DeviceTarget;
   readonly uuid: string | undefined;
+  readonly lastHost: string | undefined;
 }
 
 /** It becomes part of the names of files. */
@@ -59,7 +63,7 @@ export const clonevm = perNode({
     }
     return selection;
   },
-  prepare(snapshot, { tomaster, frommaster, detach, force }, { hardware }) {
+  prepare(snapshot, { tomaster, frommaster, detach, force }, { hardware, permits }) {
     if (tomaster !== undefined) refuseTaken(snapshot, tomaster);
     const master = frommaster === undefined ? undefined : masterNamed(snapshot, frommaster, hardware.kinds);
     if (frommaster !== undefined && !master) {
@@ -67,21 +71,38 @@ export const clonevm = perNode({
     }
     const deviceOf = hardware.targets(snapshot, 'clonevm', 'virtualMachine');
     const reader = effectiveReader(snapshot);
-    const shared: Shared = { tomaster, master, ...(detach ? { detach } : {}), ...(force ? { force } : {}) };
+    const masters = mastersIn(snapshot);
+    const replace = permits({ every: true });
+    const shared: Shared = {
+      tomaster,
+      replace,
+      master,
+      masters,
+      ...(detach ? { detach } : {}),
+      ...(force ? { force } : {}),
+    };
     return {
       shared,
       async target(node): Promise<Target> {
         const device = await deviceOf(node);
-        if (master) checkDriver(master, device.driver);
-        return { device, uuid: reader.row(tableNamed('vpd'), node)?.['uuid'] };
+        if (master) {
+          checkDriver(master, device.driver);
+          refuseNameOfMaster(snapshot, node);
+        }
+        const uuid = reader.row(tableNamed('vpd'), node)?.['uuid']?.toLowerCase();
+        return { device, uuid, lastHost: lastHostOf(snapshot, node) };
       },
     };
   },
   sentTo: ({ device }: Target) => deviceAddress(device),
-  work: ({ tomaster, master, detach = false, force = false }: Shared, target: Target, task) =>
+  work: (
+    { tomaster, replace, master, masters, detach = false, force = false }: Shared,
+    { device, ...identity }: Target,
+    task,
+  ) =>
     master === undefined
-      ? promote(tomaster!, force, target, task)
-      : clone({ master, detach, force, uuid: target.uuid?.toLowerCase() }, target, task),
+      ? promote({ name: tomaster!, force, replace: force && (replace || 'denied') }, device, task)
+      : clone({ master, masters, detach, force, ...identity }, device, task),
 });
 
 const progressOf =
@@ -89,27 +110,18 @@ const progressOf =
   (sentence: string): void =>
     task.report({ kind: 'progress', sentence });
 
-async function promote(name: string, force: boolean, { device }: Target, task: Task): Promise<NodeResult> {
+async function promote(request: MasterRequest, device: DeviceTarget, task: Task): Promise<NodeResult> {
   const { message, ...made } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
-    machine.makeMaster({ name, force }, progressOf(task), task.signal),
+    machine.makeMaster({ ...request, removing: foreignRemoval(task) }, progressOf(task), task.signal),
   );
   task.report({ kind: 'master', driver: device.driver, ...made });
   return { node: task.node, value: { vmclone: message } };
 }
 
-async function clone(
-  request: {
-    readonly master: MasterRecord;
-    readonly detach: boolean;
-    readonly force: boolean;
-    readonly uuid: string | undefined;
-  },
-  { device }: Target,
-  task: Task,
-): Promise<NodeResult> {
+async function clone(request: CloneRequest, device: DeviceTarget, task: Task): Promise<NodeResult> {
   const { message, uuid, mac } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
     machine.clone({ ...request, removing: foreignRemoval(task) }, progressOf(task), task.signal),
   );
-  task.report({ kind: 'machine', uuid, mac, master: request.master.name });
+  task.report({ kind: 'machine', host: device.address, uuid, mac, master: request.master.name });
   return { node: task.node, value: { vmclone: message } };
 }

@@ -1,21 +1,27 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { SecretBox } from '../access/secrets.ts';
+import type { TokenScope } from '../access/token-scope.ts';
+import type { Finding } from '../core/finding.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Loose } from '../core/settings.ts';
 import type { Interruptible } from '../core/slices.ts';
 import type { NodeValue } from '../core/results.ts';
 import type { Draft } from '../database/draft.ts';
+import type { Servers } from '../database/servers.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
 import type { Row } from '../database/tables.ts';
-import type { Discovery, Hardware } from '../drivers/index.ts';
+import type { Discovery, FirmwareRecords, Hardware, PasswordRotation, CertificateRenewal } from '../drivers/index.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
 import { knownNodes, type RangeOptions } from '../objects/cluster.ts';
 import type { Permits } from '../objects/history.ts';
 import { emptyRange } from '../objects/select.ts';
 import type { BootServer, MachineDiscovery } from '../boot/index.ts';
-import type { NetworkDiscovery, Remote, RemovedNodes } from '../nodes/index.ts';
-import type { Dhcp, Dns, Hosts } from '../names/index.ts';
+import type { NetworkDiscovery, PowerBudgets, Remote, RemovedNodes } from '../nodes/index.ts';
+import type { DaemonKind, Dhcp, Dns, Hosts, NodeDhcp } from '../names/index.ts';
+import type { Workers } from '../bus/index.ts';
 import type { Images } from '../images/index.ts';
+import type { Consoles, ViewerSink } from '../consoles/index.ts';
 import type { EventHub, Sink } from '../events/index.ts';
 import type { AnyLong } from './long.ts';
 import type { AnyNodeChange } from './node-change.ts';
@@ -25,20 +31,34 @@ import type { AnyPerNode } from './per-node.ts';
 export interface CommandServices {
   readonly store: Store;
   readonly catalog: NodeCatalog;
-  readonly runs: RunBoard;
+  readonly runBoard: RunBoard;
   readonly hardware: Hardware;
   readonly discovery: Discovery;
+  readonly rotation: PasswordRotation;
+  readonly renewal: CertificateRenewal;
+  readonly firmware: FirmwareRecords;
   readonly announcements: NetworkDiscovery;
   readonly machines: MachineDiscovery;
   readonly hosts: Hosts;
   readonly dns: Dns;
   readonly removedNodes: RemovedNodes;
   readonly dhcp: Dhcp;
+  /** DHCP as nodes need it, also if another server has it. */
+  readonly nodeDhcp: NodeDhcp;
   readonly remote: Remote;
+  readonly powerBudgets: Pick<PowerBudgets, 'plan' | 'lastReport'>;
+  /** What secrets are stored with. */
+  readonly secrets: Pick<SecretBox, 'seal' | 'open' | 'opens' | 'isSealed'>;
   readonly images: Images;
   readonly boot: BootServer;
   readonly events: Pick<EventHub, 'listen'>;
+  readonly consoles: Consoles;
+  /** Workers on service nodes; undefined: there is no bus. */
+  readonly workers: Workers | undefined;
+  /** Those of this database. */
+  readonly servers: Pick<Servers, 'list'>;
   readonly metrics: Metrics;
+  readonly selfCheck: { run(): Promise<readonly Finding[]>; readonly logFile: string | undefined };
   /** Of what Prometheus asks nodes. */
   readonly exporterPort: number;
 }
@@ -72,17 +92,27 @@ export interface RunFilter extends Partial<{ readonly [K in 'user' | 'command']:
   readonly limit: number;
 }
 
-/** The runs of the last day; dispatch keeps them. */
+export interface RunList {
+  readonly runs: readonly RunHead[];
+  /** Why some may be missing. */
+  readonly note?: string;
+}
+
+/** The runs of the last day, at whichever server; dispatch keeps them. `by`: a limited token asks, which sees only what it began. */
 export interface RunBoard {
   /** What the user may see of the run; an unknown id and somebody else's run are the same error. */
-  show(id: string, user: string, seesAll: boolean): unknown;
+  show(id: string, user: string, seesAll: boolean, by?: string): Promise<object>;
   /** Those of them that the user may see. */
-  list(filter: RunFilter, user: string, seesAll: boolean): readonly RunHead[];
-  cancel(id: string, user: string, seesAll: boolean): void;
+  list(filter: RunFilter, user: string, seesAll: boolean, by?: string): Promise<RunList>;
+  cancel(id: string, user: string, seesAll: boolean, by?: string): Promise<void>;
 }
 
 export interface Caller {
   readonly user: string;
+  /** What the caller's token is limited to; undefined: it is not, or there is none. */
+  readonly scope: TokenScope | undefined;
+  /** The groups that the source of its account has it in. */
+  readonly groups: readonly string[];
   readonly client: string;
   /** The client's address and, where a rule asks for them, its names. */
   readonly addresses: readonly string[];
@@ -149,7 +179,7 @@ export function selectNodes(
 /** For services that know of nodes: without a range it is about all of them. */
 export const selectNodesOrAll = (
   snapshot: Snapshot,
-  { range, refuseEmpty }: Partial<RangeArgs>,
+  { range, refuseEmpty }: { readonly [K in keyof RangeArgs]?: RangeArgs[K] | undefined },
   ranges: Ranges,
 ): Selection => (range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, ranges));
 
@@ -183,11 +213,14 @@ export type Answer =
   | {
       readonly shape: 'value';
       readonly value: unknown;
+      /** The token that the caller's browser is to keep, and when it ends. */
+      readonly session?: { readonly id: string; readonly end: Date | undefined };
       readonly notes?: readonly string[];
       readonly dependsOn?: readonly string[];
     }
   | { readonly shape: 'text'; readonly type: string; readonly text: string }
   | EventStream
+  | ConsoleEntrance
   | Objects
   | Rows
   | Items;
@@ -196,6 +229,13 @@ export type Answer =
 export interface EventStream {
   readonly shape: 'events';
   listen(open: () => Sink): Promise<void>;
+}
+
+/** The console of a node, for a connection that has become a WebSocket. */
+export interface ConsoleEntrance {
+  readonly shape: 'console';
+  /** Resolves when whoever entered has left. */
+  enter(sink: ViewerSink): Promise<void>;
 }
 
 /** Objects with their attributes, made one by one when they are sent. */
@@ -263,6 +303,8 @@ export interface CommandBase<Args, Uses extends ServiceName = ServiceName> {
 /** Reads one snapshot, at once. */
 export interface Query<Args, Uses extends ServiceName = ServiceName> extends CommandBase<Args, Uses> {
   readonly kind: 'query';
+  /** What it reads: the server that has it answers. */
+  readonly daemon?: DaemonKind;
   /** Whether it can read an earlier snapshot as well. */
   showsPast?(args: Args): boolean;
   run(snapshot: Snapshot, args: Args, scope: Scope<Uses>): Answer | Promise<Answer>;
@@ -281,6 +323,8 @@ export interface Change<Args, Uses extends ServiceName = ServiceName> extends Co
 /** Does one thing outside the database, such as writing a file, for all it names at once; refuses before it touches anything. Outlives the client. */
 export interface Act<Args, Uses extends ServiceName = ServiceName> extends CommandBase<Args, Uses> {
   readonly kind: 'act';
+  /** What it changes: the server that has it does the work. */
+  readonly daemon?: DaemonKind;
   run(snapshot: Snapshot, args: Args, scope: Scope<Uses>): Promise<Answer>;
 }
 

@@ -19,10 +19,11 @@ export const events = query({
   // Without nodes it is about all that the caller may hear of; whoever could not be allowed it at all was refused before.
   questions: (_snapshot, { range }) => (range === undefined ? noQuestions() : undefined),
   run(_snapshot, { kinds = eventKinds, range, after, seconds }, { events: hub, caller, ranges }) {
-    const { user, addresses, token, login } = caller;
+    const { user, scope, addresses, token, login } = caller;
     const line = kinds === eventKinds ? '' : `-k ${kinds.join(',')}`;
     const filter = {
       user,
+      scope,
       addresses,
       command: 'events',
       line,

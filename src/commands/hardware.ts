@@ -39,12 +39,36 @@ const energyArguments = {
   set: Type.Optional(Type.Object({ attribute: Type.String(), value: Type.String() })),
 };
 
+const limitValue = {
+  form: /^\d{1,9}(?:\.\d{1,3})?\s*(?:%|w|watts)?$/i,
+  example: 'watts such as 250, or percent such as 50%',
+};
+const energySettings = new Map([
+  ['cappingstatus', { form: /^(?:on|off|en|dis|enabled?|disabled?)$/i, example: 'on or off' }],
+  ['cappingvalue', limitValue],
+  ['cappingwatt', limitValue],
+]);
+
+/** What no driver can set is refused before any is asked, so that a dry run says it too. */
+function checkEnergySetting(attribute: string, value: string): void {
+  checkWord(attribute, [...energySettings.keys()], 'settable energy attribute');
+  const { form, example } = energySettings.get(attribute)!;
+  if (!form.test(value.trim()))
+    throw new Fault('invalid', `"${withoutSecrets(value)}" is not a value of ${attribute}; give ${example}.`);
+}
+
 export const renergy = perNode({
-  ...onHardware('renergy', 'energy', energyArguments, async (energy, { attributes, set }, { signal }) => {
-    if (!set) return energy.read(attributes.includes('all') ? [] : attributes, signal);
-    await energy.set(set.attribute, set.value, signal);
-    return {};
-  }),
+  ...onHardware(
+    'renergy',
+    'energy',
+    energyArguments,
+    async (energy, { attributes, set }, { signal }) => {
+      if (!set) return energy.read(attributes.includes('all') ? [] : attributes, signal);
+      await energy.set(set.attribute, set.value, signal);
+      return {};
+    },
+    ({ set }) => set && checkEnergySetting(set.attribute, set.value),
+  ),
   line({ attributes, set }) {
     if (set) return shownSettings({ [set.attribute]: set.value });
     return attributes.length === 0 ? ['all'] : attributes;
@@ -56,14 +80,17 @@ export const reventlog = perNode({
   ...onHardware(
     'reventlog',
     'eventLog',
-    { clear: Type.Boolean() },
-    async (log, { clear }, { signal }): Promise<NodeValue> => {
-      if (!clear) return { eventlog: await log.read(signal) };
+    {
+      clear: Type.Boolean(),
+      newest: Type.Optional(Type.Integer({ minimum: 1, description: 'only so many entries, the newest' })),
+    },
+    async (log, { clear, newest }, { signal }): Promise<NodeValue> => {
+      if (!clear) return { eventlog: await log.read(signal, newest) };
       await log.clear(signal);
       return {};
     },
   ),
-  line: ({ clear }) => [clear ? 'clear' : 'all'],
+  line: ({ clear, newest }) => [clear ? 'clear' : (newest?.toString() ?? 'all')],
   outlivesClient: ({ clear }) => clear,
 });
 

@@ -1,7 +1,16 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
+import { inSlices } from '../core/slices.ts';
 import { programFile } from '../core/home.ts';
-import { describeImage, type ImageJob, readManifestOf, type Removed } from '../images/index.ts';
+import {
+  describeDiskless,
+  describeImage,
+  type ImageJob,
+  type Pack,
+  readManifestOf,
+  type Removed,
+} from '../images/index.ts';
+import { checkUnused } from '../boot/index.ts';
 import { query } from './command.ts';
 import { imageArgument, imageSubject, selectImage } from './image.ts';
 import { long } from './long.ts';
@@ -18,26 +27,42 @@ export const lsimage = query({
     const manifest = await readManifestOf(image, directory);
     if (!manifest)
       throw new Fault('unknown-object', `Nothing of the image ${image} is built or packed in ${directory}.`);
-    const { source, ...rest } = manifest;
+    const { source, packs, ...rest } = manifest;
     const { kind, lists, reference } = source;
     return {
       shape: 'value',
-      value: { directory, ...rest, source: { kind, lists, ...(reference === undefined ? {} : { reference }) } },
+      value: {
+        directory,
+        ...rest,
+        packs: packs.map(shown),
+        source: { kind, lists, ...(reference === undefined ? {} : { reference }) },
+      },
     };
   },
 });
 
-const args = Type.Object(imageArgument);
+/** What a pack was made from is a sum that says nothing to people. */
+function shown(pack: Pack): Omit<Pack, 'inputs'> {
+  const { inputs: _, ...rest } = pack;
+  return rest;
+}
+
+const args = Type.Object({
+  ...imageArgument,
+  force: Type.Optional(Type.Boolean({ description: 'also if nodes are set to it' })),
+});
 
 export const rmimage = long({
   name: 'rmimage',
   args,
   uses: ['images'],
-  line: ({ image }) => [image],
+  line: ({ image, force }) => [...(force ? ['--force'] : []), image],
   select: selectImage,
   subject: imageSubject,
-  prepare: (snapshot, { image }, { images, caller }): ImageJob =>
-    describeImage(snapshot, images, image, caller.user).job,
+  async prepare(snapshot, { image, force }, { images, caller, ranges }): Promise<ImageJob> {
+    await inSlices(checkUnused(() => snapshot, [image], { force, sees: ranges.sees }));
+    return describeDiskless(snapshot, images, image, caller.user).job;
+  },
   module: programFile('images/removal'),
   answer: ({ removed, left }: Removed) => ({
     shape: 'none',

@@ -17,7 +17,7 @@ export const lsanswers = perNode({
   uses: ['images'],
   line: () => [],
   select: selectNodes,
-  prepare(snapshot, _args, { images, selection }) {
+  prepare(snapshot, _args, { images, selection, ranges, caller }) {
     if ((selection.nodes?.length ?? 0) > mostNodes)
       throw new Fault('invalid', `The answers of at most ${mostNodes} nodes are shown at once.`);
     const reader = effectiveReader(snapshot);
@@ -26,7 +26,8 @@ export const lsanswers = perNode({
       async target(node: string): Promise<Record<string, string>> {
         const server = nodeAttribute(reader, node, 'xcatmaster') || siteValue(snapshot, 'master') || 'SERVER';
         const access = { rootPassword: hidden, publicKey: images.publicKey };
-        const files = await answersWith(access, images, snapshot, node, { server, token: hidden });
+        const viewer = { sees: ranges.sees, hasFullRights: caller.hasFullRights() };
+        const files = await answersWith(access, images, snapshot, node, { server, token: hidden }, viewer);
         return Object.fromEntries(files.map(({ name, text }) => [name, text]));
       },
     };

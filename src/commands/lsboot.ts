@@ -1,9 +1,18 @@
 import { Type } from 'typebox';
+import { Fault } from '../core/errors.ts';
 import type { NodeValue } from '../core/results.ts';
 import { tableNamed } from '../database/tables.ts';
 import { effectiveReader } from '../objects/effective.ts';
-import { type Boot, type BootNote, diagnose, shownBootState } from '../boot/index.ts';
-import { reservationsOf } from '../names/index.ts';
+import {
+  type Boot,
+  type BootNote,
+  changedSince,
+  diagnose,
+  isImageState,
+  type PastBoot,
+  shownBootState,
+} from '../boot/index.ts';
+import { type NodeDhcp, reservationsOf } from '../names/index.ts';
 import { nodeArguments, query, selectNodes } from './command.ts';
 
 const statusTable = tableNamed('nodelist');
@@ -12,16 +21,16 @@ const statusTable = tableNamed('nodelist');
 export const lsboot = query({
   name: 'lsboot',
   args: Type.Object(nodeArguments),
-  uses: ['dhcp', 'boot'],
+  uses: ['nodeDhcp', 'boot'],
   line: () => [],
   select: selectNodes,
-  async run(snapshot, _args, { boot, dhcp, selection }) {
+  async run(snapshot, _args, { boot, nodeDhcp, selection }) {
     const reader = effectiveReader(snapshot);
     const reservations = reservationsOf(snapshot);
     const now = new Date();
     const nodes = selection.nodes ?? [];
     const macs = new Map(nodes.map((node) => [node, reservations.ofNode(node).map(({ mac }) => mac)]));
-    const answered = dhcp.isConfigured ? await dhcp.answered(new Set([...macs.values()].flat())) : undefined;
+    const { answered, unknown } = await answersOfDhcp(nodeDhcp, new Set([...macs.values()].flat()));
     const answersOf = (node: string): readonly Date[] | undefined =>
       answered &&
       macs
@@ -35,7 +44,8 @@ export const lsboot = query({
       attributes(node): NodeValue {
         const state = shownBootState(reader, node);
         const own = boot.reports.of(node);
-        const why = diagnose(own, {
+        const changed = isImageState(state) ? changedSince(reader, node, state) : undefined;
+        const seen = diagnose(own, {
           state,
           isServed: boot.isServed,
           answered: answersOf(node),
@@ -44,11 +54,23 @@ export const lsboot = query({
           now,
         });
         const status = reader.row(statusTable, node)?.['status'] ?? '';
-        return { bootstate: state, status, ...shown(own), why };
+        // What stops its next boot comes first.
+        const why = [changed, seen, unknown].filter((part) => part !== undefined).join(' ');
+        return { bootstate: state, status, ...shown(own), history: boot.reports.past.of(node).map(pastLine), why };
       },
     };
   },
 });
+
+/** The server that has DHCP may be away: then everything else is shown all the same. */
+async function answersOfDhcp(nodeDhcp: NodeDhcp, macs: ReadonlySet<string>) {
+  try {
+    return { answered: await nodeDhcp.answered(macs) };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { unknown: `It is not known whether DHCP gave it an address: ${error.sentences.join(' ')}` };
+  }
+}
 
 /** Empty where nothing was seen. */
 const shown = (own: Boot | undefined) => {
@@ -61,6 +83,12 @@ const shown = (own: Boot | undefined) => {
     steps: own?.notes.map(lineOf) ?? [],
   };
 };
+
+/** `2026-01-02T03:04:05.678Z to 2026-01-02T03:06:05.678Z, 4 times: failed (loader, script, failed): no disk` */
+function pastLine({ began, ended, times, steps, end, cause }: PastBoot): string {
+  const often = times === 1 ? '' : `, ${times} times`;
+  return `${began.toISOString()} to ${ended.toISOString()}${often}: ${end} (${steps})${cause === undefined ? '' : `: ${cause}`}`;
+}
 
 /** `2026-01-02T03:04:05.678Z tftp loader undionly.kpxe (70000 bytes)` */
 function lineOf({ at, source, step, text, bytes, complete }: BootNote): string {

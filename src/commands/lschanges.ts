@@ -4,7 +4,7 @@ import { inSlices, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import { mostUnknownNames } from '../objects/cluster.ts';
-import { listItems } from '../objects/effective.ts';
+import { listItems } from '../core/list-items.ts';
 import { differences, entryShown, JournalView, listEntries, unknownEntry } from '../objects/history.ts';
 import { revisionOf } from '../objects/moments.ts';
 import { namedObjects } from '../objects/select.ts';
@@ -25,6 +25,7 @@ const many = Type.Object({
   range: Type.Optional(Type.String({ description: 'changes of these nodes' })),
   tables: Type.Optional(Type.Array(Type.String(), { description: 'changes in these tables' })),
   user: Type.Optional(Type.String()),
+  mine: Type.Optional(Type.Boolean({ description: "only the caller's own" })),
   command: Type.Optional(Type.String()),
   since: Type.Optional(Type.String({ description: 'a revision or a time' })),
   until: Type.Optional(Type.String({ description: 'a revision or a time' })),
@@ -49,12 +50,13 @@ export const lschanges = query({
   line(args) {
     if ('id' in args) return [args.id];
     const { range, tables } = args;
-    const { user, command } = 'from' in args ? {} : args;
+    const { user, mine, command } = 'from' in args ? {} : args;
     const named = (flag: string, value: string | undefined): string[] => (value === undefined ? [] : [flag, value]);
     return [
       ...named('-n', range && shownRange(range)),
       ...named('-t', tables?.join(',')),
       ...named('-u', user),
+      ...(mine ? ['--mine'] : []),
       ...named('-c', command),
       ...('from' in args ? ['-d', args.from, ...(args.to === undefined ? [] : [args.to])] : []),
     ];
@@ -93,8 +95,8 @@ function* noQuestions(): Interruptible<readonly Question[]> {
 
 async function listed(
   snapshot: Snapshot,
-  { range, tables, user, command, since, until, limit }: Arguments<typeof many>,
-  { store, selection, signal }: Scope<'store'>,
+  { range, tables, user, mine, command, since, until, limit }: Arguments<typeof many>,
+  { store, selection, signal, caller }: Scope<'store'>,
   view: JournalView,
 ): Promise<Answer> {
   const most = limit === undefined ? usualLimit : Number(limit);
@@ -103,7 +105,7 @@ async function listed(
   const wanted = {
     after: since === undefined ? 0 : await firstOf(store, snapshot, since),
     until: until === undefined ? snapshot.revision : await revisionOf(store, snapshot, 'until', until),
-    user,
+    user: mine ? caller.user : user,
     command,
     ...rowsWanted(range, tables, selection),
   };

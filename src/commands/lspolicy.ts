@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
+import { knownAccount } from '../objects/accounts.ts';
 import { expandRange } from '../objects/cluster.ts';
 import { explain, policyOf, type PolicyQuestion, trustInLine, trustObjection } from '../objects/policy.ts';
 import { everyNode, query } from './command.ts';
@@ -21,9 +22,11 @@ export const lspolicy = query({
       throw new Fault('missing-member', 'Say whose rights to show: ?user=NAME&command=COMMAND.');
     const found = range === undefined ? undefined : expandRange(snapshot, range, ranges);
     const nodes = found && [...found.nodes, ...found.missed].sort();
-    const question: PolicyQuestion = { user, addresses: host === undefined ? [] : [host], command, line, nodes };
+    const addresses = host === undefined ? [] : [host];
+    const question: PolicyQuestion = { user, scope: undefined, addresses, command, line, nodes };
     const { allowed, node, priority, steps } = explain(snapshot, question);
     const words = line.split(' ');
+    const account = knownAccount(snapshot, user);
     const trust = trustInLine(words).map((names) => ({
       attribute: names[0]!,
       ...explain(snapshot, { ...question, every: nodes === undefined, objection: trustObjection(words, names) }),
@@ -32,7 +35,8 @@ export const lspolicy = query({
       shape: 'value',
       value: {
         allowed: allowed && trust.every((one) => one.allowed),
-        fullRights: policyOf(snapshot).fullRights(user),
+        fullRights: policyOf(snapshot, undefined).fullRights(user),
+        ...(account?.source ? { source: account.source, groups: account.groups } : {}),
         ...(priority === undefined ? {} : { rule: priority }),
         ...(node === undefined ? {} : { node }),
         why: whyLines(steps, allowed, priority),
@@ -48,10 +52,13 @@ export const lspolicy = query({
 });
 
 function whyLines(
-  steps: readonly { priority: string; says: string }[],
+  steps: readonly { priority: string; group: string | undefined; says: string }[],
   allowed: boolean,
   decided: string | undefined,
 ): string[] {
-  const lines = steps.map(({ priority, says }) => `Rule ${priority} ${says}.`);
+  const lines = steps.map(
+    ({ priority, group, says }) =>
+      `Rule ${priority}${group === undefined ? '' : `, which is for the group ${group},`} ${says}.`,
+  );
   return allowed || decided !== undefined ? lines : [...lines, 'No other rule allows it.'];
 }

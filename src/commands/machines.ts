@@ -2,19 +2,30 @@ import { Type } from 'typebox';
 import { memberOf } from '../core/command-options.ts';
 import { Fault } from '../core/errors.ts';
 import { machineOptions } from '../core/machine-options.ts';
+import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import { atLength, type DeviceTarget, type MachineChange } from '../drivers/index.ts';
+import { lastHostOf, mastersIn, refuseNameOfMaster } from '../machines/index.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { optionArguments, optionLine } from './options.ts';
-import { deviceAddress, foreignRemoval, onHardware, perNode } from './per-node.ts';
+import { deviceAddress, foreignRemoval, perNode, useDevice } from './per-node.ts';
 
 const mkvmOptions = machineOptions.mkvm;
 
-interface NewMachine {
+interface KnownMachine {
   readonly device: DeviceTarget;
-  /** Of the machine that the node was before. */
+  /** Of the machine that the node is, or was before. */
   readonly uuid: string | undefined;
+}
+
+interface NewMachine extends KnownMachine {
+  readonly lastHost: string | undefined;
+}
+
+function uuidsIn(snapshot: Snapshot): (node: string) => string | undefined {
+  const reader = effectiveReader(snapshot);
+  return (node) => reader.row(tableNamed('vpd'), node)?.['uuid']?.toLowerCase();
 }
 
 /** Makes virtual machines of nodes, as their attributes say. */
@@ -25,35 +36,49 @@ export const mkvm = perNode({
   uses: ['hardware'],
   outlivesClient: () => true,
   select: selectNodes,
-  prepare(snapshot, shared, { hardware }) {
+  prepare(snapshot, given, { hardware }) {
     const deviceOf = hardware.targets(snapshot, 'mkvm', 'virtualMachine');
-    const reader = effectiveReader(snapshot);
+    const uuidOf = uuidsIn(snapshot);
     return {
-      shared,
-      target: async (node): Promise<NewMachine> => ({
-        device: await deviceOf(node),
-        uuid: reader.row(tableNamed('vpd'), node)?.['uuid'],
-      }),
+      shared: { ...given, masters: mastersIn(snapshot) },
+      async target(node): Promise<NewMachine> {
+        const device = await deviceOf(node);
+        refuseNameOfMaster(snapshot, node);
+        return { device, uuid: uuidOf(node), lastHost: lastHostOf(snapshot, node) };
+      },
     };
   },
   sentTo: ({ device }: NewMachine) => deviceAddress(device),
-  async work({ cpus, memory, disks, force = false }, { device, uuid }: NewMachine, task) {
+  async work({ cpus, memory, disks, force = false, masters }, { device, ...identity }: NewMachine, task) {
     const made = await task.devices.use(device, 'virtualMachine', task, (machine) =>
-      machine.create(
-        { cpus, memory, disks, force, uuid: uuid?.toLowerCase(), removing: foreignRemoval(task) },
-        task.signal,
-      ),
+      machine.create({ cpus, memory, disks, force, masters, ...identity, removing: foreignRemoval(task) }, task.signal),
     );
-    task.report({ kind: 'machine', uuid: made.uuid, mac: made.mac });
+    task.report({ kind: 'machine', host: device.address, uuid: made.uuid, mac: made.mac });
     return { node: task.node, value: {} };
   },
 });
 
+/** The machines that nodes are, by what muster knows of them. */
+function knownMachines(
+  snapshot: Snapshot,
+  deviceOf: (node: string) => DeviceTarget | Promise<DeviceTarget>,
+): (node: string) => Promise<KnownMachine> {
+  const uuidOf = uuidsIn(snapshot);
+  return async (node) => ({ device: await deviceOf(node), uuid: uuidOf(node) });
+}
+
 const chvmOptions = machineOptions.chvm;
 
-function refuseNothing({ cpus, memory, add, purge, resize }: Omit<MachineChange, 'force'>): void {
-  if (cpus !== undefined || memory !== undefined || [...add, ...purge, ...resize].length > 0) return;
-  const known = (['cpus', 'memory', 'add', 'purge', 'resize'] as const).map((name) =>
+function refuseNothing({
+  cpus,
+  memory,
+  add,
+  purge,
+  detach,
+  resize,
+}: Omit<MachineChange, 'force' | 'masters' | 'uuid'>): void {
+  if (cpus !== undefined || memory !== undefined || [...add, ...purge, ...detach, ...resize].length > 0) return;
+  const known = (['cpus', 'memory', 'add', 'purge', 'detach', 'resize'] as const).map((name) =>
     memberOf([name, chvmOptions[name]]),
   );
   throw new Fault('missing-member', `Say what to change: give any of ${known.join(', ')}.`);
@@ -61,39 +86,56 @@ function refuseNothing({ cpus, memory, add, purge, resize }: Omit<MachineChange,
 
 /** Changes virtual machines of nodes, also while they run. */
 export const chvm = perNode({
-  ...onHardware(
-    'chvm',
-    'virtualMachine',
-    optionArguments(chvmOptions),
-    async (machine, { cpus, memory, add, purge, resize, force = false }, task) => {
-      const { deleted } = await machine.change(
-        { cpus, memory, add, purge, resize, force, removing: foreignRemoval(task) },
-        task.signal,
-      );
-      task.report({ kind: 'machine-changed', cpus, memory, deleted });
-      return {};
-    },
-    refuseNothing,
-  ),
+  name: 'chvm',
+  args: Type.Object({ ...nodeArguments, ...optionArguments(chvmOptions) }),
   line: optionLine(chvmOptions),
+  uses: ['hardware'],
   outlivesClient: () => true,
+  select(snapshot, given, services) {
+    refuseNothing(given);
+    return selectNodes(snapshot, given, services);
+  },
+  prepare: (snapshot, given, { hardware }) => ({
+    shared: { ...given, masters: mastersIn(snapshot) },
+    target: knownMachines(snapshot, hardware.targets(snapshot, 'chvm', 'virtualMachine')),
+  }),
+  sentTo: ({ device }: KnownMachine) => deviceAddress(device),
+  async work(
+    { cpus, memory, add, purge, detach, resize, force = false, masters },
+    { device, uuid }: KnownMachine,
+    task,
+  ) {
+    const change = { cpus, memory, add, purge, detach, resize, force, masters, uuid, removing: foreignRemoval(task) };
+    return useDevice(device, 'virtualMachine', task, async (machine) => {
+      const { lost } = await machine.change(change, task.signal);
+      task.report({ kind: 'machine-changed', cpus, memory, lost });
+      return {};
+    });
+  },
 });
 
 const rmvmOptions = machineOptions.rmvm;
 
 /** Removes virtual machines of nodes; the nodes stay. */
 export const rmvm = perNode({
-  ...onHardware(
-    'rmvm',
-    'virtualMachine',
-    optionArguments(rmvmOptions),
-    async (machine, { purge = false, force = false }, task) => {
-      await machine.remove({ purge, force, removing: foreignRemoval(task) }, task.signal);
-      return {};
-    },
-  ),
+  name: 'rmvm',
+  args: Type.Object({ ...nodeArguments, ...optionArguments(rmvmOptions) }),
   line: optionLine(rmvmOptions),
+  uses: ['hardware'],
   outlivesClient: () => true,
+  select: selectNodes,
+  prepare: (snapshot, given, { hardware }) => ({
+    shared: { ...given, masters: mastersIn(snapshot) },
+    target: knownMachines(snapshot, hardware.targets(snapshot, 'rmvm', 'virtualMachine')),
+  }),
+  sentTo: ({ device }: KnownMachine) => deviceAddress(device),
+  async work({ purge = false, force = false, masters }, { device, uuid }: KnownMachine, task) {
+    return useDevice(device, 'virtualMachine', task, async (machine) => {
+      await machine.remove({ purge, force, masters, uuid, removing: foreignRemoval(task) }, task.signal);
+      task.report({ kind: 'machine-removed', host: device.address });
+      return {};
+    });
+  },
 });
 
 const rmigrateOptions = machineOptions.rmigrate;

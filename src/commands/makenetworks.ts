@@ -10,7 +10,7 @@ import { attributeWords } from '../objects/shown-arguments.ts';
 import { networksOf } from '../objects/networks.ts';
 import { attributeNamed, typeNamed } from '../objects/types.ts';
 import { type ConnectedNetwork, localNetworks, type LocalNetworks } from '../names/index.ts';
-import { change, textMap } from './command.ts';
+import { change, noArguments, query, textMap } from './command.ts';
 
 const type = typeNamed('network');
 const fromMachine = ['net', 'mask', 'netname'];
@@ -34,20 +34,53 @@ export const makenetworks = change({
     for (const [name, value] of Object.entries(attributes))
       for (const { table, column } of attributeNamed(type, name).at) checkValue(tableNamed(table), column, value, {});
     const messages: string[] = [];
-    for (const network of local?.connected ?? []) {
-      const own = attributesOf(network, local!);
-      if (isDefined(draft.base, network.prefix, own)) continue;
-      const name = nameOf(network.prefix, own);
+    for (const { prefix, name, attributes: own, isDefined } of local ? foundNetworks(draft.base, local) : []) {
+      if (isDefined) continue;
       if (objectExists(draft.base, type, name))
-        messages.push(`Ignoring ${prefixText(network.prefix)}: another network has the name '${name}'.`);
+        messages.push(`Ignoring ${prefixText(prefix)}: another network has the name '${name}'.`);
       else createObject(draft, type, name, { ...own, ...attributes }, ranges);
     }
     return { shape: 'none', messages };
   },
 });
 
+/** What `makenetworks` finds, defined or not; the policy knows it as what else the management node has. */
+export const localnetworks = query({
+  name: 'localrest',
+  args: noArguments,
+  line: () => ['list', 'networks'],
+  run: (snapshot) => ({
+    shape: 'value',
+    value: foundNetworks(snapshot, localNetworks()).map(({ name, attributes, isDefined }) => ({
+      name,
+      ...attributes,
+      defined: isDefined,
+    })),
+  }),
+});
+
+/** A network of this machine as it would be defined. */
+interface FoundNetwork {
+  readonly prefix: Prefix;
+  readonly name: string;
+  readonly attributes: Given;
+  readonly isDefined: boolean;
+}
+
+const foundNetworks = (snapshot: Snapshot, local: LocalNetworks): FoundNetwork[] =>
+  local.connected.map((network) => {
+    const { prefix } = network;
+    const attributes = attributesOf(network, local);
+    return {
+      prefix,
+      name: nameOf(prefix, attributes),
+      attributes,
+      isDefined: hasNetwork(snapshot, prefix, attributes),
+    };
+  });
+
 /** A row that is disabled or was written with another form of the mask counts as well. */
-function isDefined(snapshot: Snapshot, { family, value, bits }: Prefix, own: Given): boolean {
+function hasNetwork(snapshot: Snapshot, { family, value, bits }: Prefix, own: Given): boolean {
   if (snapshot.get('networks', keyOf(tableNamed('networks'), own))) return true;
   return networksOf(snapshot).some(
     ({ prefix }) => prefix.family === family && prefix.value === value && prefix.bits === bits,

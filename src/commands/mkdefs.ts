@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { eachInSlices, type Interruptible } from '../core/slices.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { usualAttributes } from '../images/index.ts';
 import { checkAttributeNames, createObject, type Given, knownMembers, removeObject } from '../objects/define.ts';
 import {
   questionsOfSet,
@@ -10,6 +12,9 @@ import {
   tablesOfSet,
   wordsOfSet,
 } from '../objects/definition-set.ts';
+import { effectiveReader } from '../objects/effective.ts';
+import { invalidName } from '../objects/names.ts';
+import { installDirectory } from '../objects/node-image.ts';
 import { policyNodes, emptyRange } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
@@ -20,6 +25,11 @@ import { type Answer, type Arguments, change, definitionSet, type Scope, type Se
 const args = Type.Object({
   definitions: definitionSet,
   template: Type.Optional(Type.String()),
+  fill: Type.Optional(
+    Type.Boolean({
+      description: 'gives images the files and directories of their profile, provmethod, osvers and osarch',
+    }),
+  ),
   existing: Type.Optional(
     Type.Enum(['refuse', 'keep', 'replace'], { description: 'what becomes of objects that exist already' }),
   ),
@@ -31,9 +41,10 @@ const args = Type.Object({
 });
 type Args = Arguments<typeof args>;
 
-const flagsOf = ({ template, existing }: Args): string[] => [
+const flagsOf = ({ template, existing, fill }: Args): string[] => [
   ...(existing === 'replace' ? ['-f'] : []),
   ...(template === undefined ? [] : ['--template', withoutSecrets(template)]),
+  ...(fill ? ['-u'] : []),
 ];
 
 /** Makes objects of any types in one change, and says what became of each; the policy knows it as mkdef. */
@@ -43,7 +54,7 @@ export const mkdefs = change({
   line: (given) => wordsOfSet(given.definitions, flagsOf(given)),
   tablesShown: ({ definitions }) => tablesOfSet(definitions),
   *select(snapshot, { definitions }, { ranges }): Interruptible<Selection> {
-    const set = definitions.map((each) => resolved(snapshot, each, ranges));
+    const set = definitions.map((each) => withNewNames(each.names, () => resolved(snapshot, each, ranges)));
     for (const [at, { existing, missing }] of set.entries())
       if (existing.length + missing.length === 0) throw emptyRange(definitions[at]!.names);
     return yield* selectionOf(snapshot, set, ranges.sees);
@@ -57,16 +68,18 @@ export const mkdefs = change({
   },
   *plan(
     draft,
-    { definitions, template, existing: fate = 'refuse', members },
+    { definitions, template, fill, existing: fate = 'refuse', members },
     { ranges }: Scope,
   ): Interruptible<Answer> {
     const set = definitions.map((each) => resolved(draft.base, each, ranges));
     const made: Resolved[] = [];
     for (const each of set) {
-      const attributes =
+      const begun =
         template === undefined ? each.attributes : fromTemplate(draft.base, each.type, template, each.attributes);
+      const attributes = fill ? filled(draft.base, each, begun) : begun;
       checkAttributeNames(each.type, attributes);
-      if (Object.keys(attributes).length === 0) throw noAttributes([...each.existing, ...each.missing]);
+      // A group may be there before anything is known of it.
+      if (Object.keys(attributes).length === 0 && each.type.name !== 'group') throw noAttributes(each);
       made.push({ ...each, attributes });
       yield;
     }
@@ -82,6 +95,8 @@ export const mkdefs = change({
       yield* eachInSlices([...again, ...missing], (name) => createObject(draft, type, name, given, ranges));
       created.push(...missing);
       replaced.push(...again);
+      // Most have one object, for which there is nothing to yield above.
+      yield;
     }
     return { shape: 'value', value: { created, replaced, kept, unknownMembers } };
 
@@ -94,10 +109,36 @@ export const mkdefs = change({
   },
 });
 
-function noAttributes(names: readonly string[]): Fault {
-  return new Fault('invalid', `No attributes were given for "${names.slice(0, 10).join(',')}".`, {
-    reference: ['No object definitions have been created or modified: no attributes were specified.'],
-  });
+function filled(snapshot: Snapshot, { type, existing, missing }: Resolved, given: Given): Given {
+  if (type.name !== 'osimage')
+    throw new Fault('invalid', `"fill" is for images only; leave it out for objects of type ${type.name}.`);
+  checkAttributeNames(type, given);
+  const [name = ''] = [...existing, ...missing];
+  return { ...usualAttributes(installDirectory(effectiveReader(snapshot)), name, given), ...given };
+}
+
+/** A range whose brackets do not fit is, for scripts, a name that no object can have. */
+function withNewNames<T>(names: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Fault) || error.kind !== 'invalid' || error.reference || !/[[\]]/.test(names)) throw error;
+    throw new Fault('invalid', error.sentences, { reference: [...error.sentences, invalidName(names)] });
+  }
+}
+
+function noAttributes({ type, existing, missing }: Resolved): Fault {
+  const names = [...existing, ...missing].slice(0, 10).join(',');
+  const isNode = type.name === 'node';
+  return new Fault(
+    'invalid',
+    `No attributes were given for "${names}".${isNode ? ' A node needs at least groups, for example {"groups":"all"}.' : ''}`,
+    {
+      reference: [
+        `No object definitions have been created or modified: no attributes were specified.${isNode ? " The 'groups' attribute is required when creating node definitions." : ''}`,
+      ],
+    },
+  );
 }
 
 function refuseExisting(existing: readonly string[]): void {

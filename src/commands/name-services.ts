@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { type NameOrder, nameOrders } from '../names/index.ts';
 import {
   act,
+  type Answer,
   everyNode,
   noArguments,
   noLine,
@@ -22,25 +23,44 @@ export const makehosts = act({
     order: Type.Optional(Type.Enum([...nameOrders], { description: 'which name comes first; else as the site says' })),
     longOthers: Type.Optional(Type.Boolean({ description: 'writes other names with their domain too' })),
     fresh: Type.Optional(Type.Boolean({ description: "drops all lines but the management node's own first" })),
+    failsOnNodesLeftOut: Type.Optional(Type.Boolean({ description: 'a node that is left out is an error' })),
   }),
+  daemon: 'names',
   uses: ['hosts', 'removedNodes'],
   line({ remove, order = 'short', longOthers, fresh }) {
     if (remove) return ['-d'];
     return [...(fresh ? ['-n'] : []), ...orderFlags[order], ...(longOthers ? ['-a'] : [])];
   },
-  select: selectNodesOrAll,
-  async run(snapshot, { remove, order, longOthers = false, fresh = false }, { hosts, removedNodes, selection }) {
+  // Lines of all are dropped, so rights on the nodes whose lines are written do not suffice.
+  select: (snapshot, args, ranges) => ({
+    ...selectNodesOrAll(snapshot, args, ranges),
+    ...(args.fresh ? { nodes: undefined, every: true } : {}),
+  }),
+  async run(snapshot, { remove, order, ...options }, { hosts, removedNodes, selection }) {
     await removedNodes.settled();
-    if (!remove)
-      return { shape: 'none', messages: await hosts.write(snapshot, selection.nodes, { order, longOthers, fresh }) };
-    await hosts.remove(snapshot, selection.nodes ?? []);
+    const { longOthers = false, fresh = false, failsOnNodesLeftOut } = options;
+    if (!remove) {
+      const format = { order, longOthers, fresh, failsOnNodesLeftOut };
+      return { shape: 'none', messages: await hosts.write(snapshot, selection.objects, format) };
+    }
+    await hosts.remove(snapshot, selection.objects ?? []);
     return { shape: 'none' };
   },
 });
 
+/** Nothing was done, and that is no error: as with xCAT, scripts may come before the service. */
+const onlyNoted = (note: string): Answer => ({ shape: 'none', messages: [note], notes: [note] });
+
+const noServer =
+  'No DNS server serves these names yet, so nothing was written. POST /services/dns sets it up with all hosts of the hosts file.';
+const noNames = 'No DNS server is set up yet, so there were no names to remove.';
+const noSubnets =
+  'DHCP is not configured yet, so nothing is reserved. POST /services/dhcp configures it for all networks; then reserve the addresses again.';
+
 export const makedns = act({
   name: 'makedns',
   args: serviceArguments,
+  daemon: 'names',
   uses: ['hosts', 'dns', 'removedNodes'],
   line: serviceLine,
   select: selectNodesOrAll,
@@ -53,6 +73,7 @@ export const makedns = act({
       const { messages, lostAliases } = await dns.setUp(snapshot);
       return { shape: 'none', messages: [...messages, ...lostAliases], notes: lostAliases };
     }
+    if (!dns.isSetUp(snapshot)) return onlyNoted(remove ? noNames : noServer);
     return { shape: 'none', messages: await (remove ? dns.remove(snapshot, nodes) : dns.add(snapshot, nodes)) };
   },
 });
@@ -60,6 +81,7 @@ export const makedns = act({
 export const makedhcp = act({
   name: 'makedhcp',
   args: serviceArguments,
+  daemon: 'dhcp',
   uses: ['removedNodes', 'dhcp'],
   line: serviceLine,
   select: selectNodesOrAll,
@@ -68,9 +90,15 @@ export const makedhcp = act({
     if (range === undefined) return { shape: 'none', messages: await dhcp.configure(snapshot) };
     const origin = { user, client, command: 'makedhcp', run };
     const nodes = selection.nodes ?? [];
-    if (!remove) return { shape: 'none', messages: await dhcp.reserve(snapshot, nodes, origin) };
-    await dhcp.release(nodes, origin);
-    return { shape: 'none' };
+    if (remove) {
+      await dhcp.release(nodes, origin);
+      return { shape: 'none' };
+    }
+    if (!(await dhcp.wasConfigured())) return onlyNoted(noSubnets);
+    const { messages, refused } = await dhcp.reserve(snapshot, nodes, origin);
+    if (refused.size < nodes.length) refused.advise('All other nodes of the request are done.');
+    refused.tell();
+    return { shape: 'none', messages };
   },
 });
 
@@ -78,6 +106,7 @@ export const makedhcp = act({
 export const lsleases = query({
   name: 'lsleases',
   args: noArguments,
+  daemon: 'dhcp',
   uses: ['dhcp'],
   line: noLine,
   select: () => everyNode,

@@ -69,6 +69,18 @@ function kindsOf(method: string | undefined): readonly Found['kind'][] {
   throw new Fault('invalid', `"${method}" is not a method; known are ipmi, redfish, nmap (both).`);
 }
 
+/** Switches in a range of addresses, by SNMP, or those that these hear by LLDP. */
+export const switchdiscover = query({
+  name: 'switchdiscover',
+  args: Type.Object({ addresses: Type.String(), method: Type.Optional(Type.Enum(['snmp', 'lldp'])) }),
+  uses: ['machines'],
+  line: ({ addresses, method = 'snmp' }) => ['-s', method, '--range', addresses],
+  async run(_snapshot, { addresses, method = 'snmp' }, { machines, signal }) {
+    const switches = await machines.searchSwitches({ addresses: expandAddresses(addresses), method }, signal());
+    return { shape: 'value', value: { switches } };
+  },
+});
+
 /** What the management node has itself. */
 export const localrest = query({
   name: 'localrest',

@@ -2,9 +2,10 @@ import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import { keyOf } from '../database/tables.ts';
+import { nodesThatMeet } from '../objects/cluster.ts';
 import { createObject, rowsNamed } from '../objects/define.ts';
 import { objectExists } from '../objects/definitions.ts';
-import { listItems } from '../objects/effective.ts';
+import { listItems } from '../core/list-items.ts';
 import { staticMembers } from '../objects/groups.ts';
 import { checkGroupName } from '../objects/names.ts';
 import {
@@ -17,7 +18,7 @@ import {
   writeColumns,
 } from '../objects/node-columns.ts';
 import { emptyRange, namedObjects, policyNodesInSlices } from '../objects/select.ts';
-import { shownColumn } from '../objects/shown-arguments.ts';
+import { shownColumn, shownRange } from '../objects/shown-arguments.ts';
 import { nodeTableNamed, writableTable } from '../objects/table-access.ts';
 import { groupType, nodeType, tablesBehind } from '../objects/types.ts';
 import {
@@ -74,6 +75,9 @@ export const nodeadd = change({
   },
 });
 
+/** As many as a range may have. */
+const mostCriteria = 10;
+
 /** Changes columns of nodes' own rows, or removes the rows. */
 export const nodech = change({
   name: 'nodech',
@@ -83,9 +87,20 @@ export const nodech = change({
     add: Type.Optional(textMap),
     remove: Type.Optional(textMap),
     tables: Type.Optional(Type.Array(Type.String(), { description: 'whose rows are removed' })),
+    where: Type.Optional(Type.Array(Type.String(), { maxItems: mostCriteria })),
   }),
-  line: ({ tables = [], ...changes }) => (tables.length > 0 ? ['-d', ...tables] : columnWords(changes, shownColumn)),
-  select: (snapshot, { range }, services) => selectNodes(snapshot, { range, refuseEmpty: true }, services),
+  line: ({ tables = [], where = [], ...changes }) => [
+    ...(tables.length > 0 ? ['-d', ...tables] : []),
+    ...where.map(shownRange),
+    ...columnWords(changes, shownColumn),
+  ],
+  select(snapshot, { range, where = [] }, services) {
+    const selection = selectNodes(snapshot, { range, refuseEmpty: true }, services);
+    if (where.length === 0) return selection;
+    const nodes = nodesThatMeet(snapshot, selection.nodes ?? [], where);
+    if (nodes.length === 0) throw emptyRange([range, ...where].join(' '));
+    return { objects: nodes, nodes };
+  },
   *plan(draft, { tables = [], ...changes }, { selection: { nodes = [] } }): Interruptible<Answer> {
     const emptied = tables.map((name) => nodeTableNamed(writableTable(name).name));
     if (emptied.some(({ name }) => name === 'nodelist'))

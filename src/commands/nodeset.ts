@@ -1,7 +1,16 @@
 import { Type } from 'typebox';
+import { inSlices } from '../core/slices.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
-import { parseBootStates, planBootStates, shownBootState, stateTables, withReservations } from '../boot/index.ts';
+import {
+  imagesWanted,
+  parseBootStates,
+  planBootStates,
+  type ReadinessByImage,
+  shownBootState,
+  stateTables,
+  withReservations,
+} from '../boot/index.ts';
 import { nodeArguments, query, selectNodes } from './command.ts';
 import { nodeChange } from './node-change.ts';
 
@@ -11,15 +20,24 @@ import { nodeChange } from './node-change.ts';
  */
 export const nodeset = nodeChange({
   name: 'nodeset',
-  args: Type.Object({ ...nodeArguments, state: Type.String({ description: 'what nodes are to boot' }) }),
-  uses: ['dhcp'],
-  line: ({ state }) => [withoutSecrets(state)],
+  args: Type.Object({
+    ...nodeArguments,
+    state: Type.String({ description: 'what nodes are to boot' }),
+    force: Type.Optional(Type.Boolean({ description: 'also what cannot boot now' })),
+  }),
+  uses: ['boot', 'nodeDhcp'],
+  line: ({ state, force }) => [withoutSecrets(state), ...(force ? ['--force'] : [])],
   select: selectNodes,
   decides: stateTables,
-  plan: (draft, { state }, { selection }) => planBootStates(draft, selection.nodes ?? [], parseBootStates(state)),
-  async *after(planned, { state }, { dhcp, snapshot, run, caller: { user, client } }) {
+  async prepare(snapshot, { state }, { boot, selection }): Promise<ReadinessByImage> {
+    const wanted = imagesWanted(effectiveReader(snapshot), selection.nodes ?? [], parseBootStates(state));
+    return boot.readiness(snapshot, await inSlices(wanted));
+  },
+  plan: (draft, { state, force }, { selection }, readiness) =>
+    planBootStates(draft, selection.nodes ?? [], parseBootStates(state), { readiness, force }),
+  async *after(planned, { state }, { nodeDhcp, snapshot, run, caller: { user, client } }) {
     const origin = { user, client, command: 'nodeset', run };
-    yield await withReservations(dhcp, snapshot, planned, parseBootStates(state), origin);
+    yield await withReservations(nodeDhcp, snapshot, planned, parseBootStates(state), origin);
   },
 });
 

@@ -82,6 +82,12 @@ export const nodestat = perNode({
   },
   sentTo: (target: Target) =>
     'power' in target ? deviceAddress(target.power) : target.address === undefined ? {} : { address: target.address },
+  onWorkers: {
+    effects: ['sighting', 'certificate', 'progress'],
+    mayReport: ({ kind }, { update }: Shared) => kind !== 'sighting' || update,
+    takes: (target: Target) => !('power' in target && target.power.staysHere),
+    howToLook: (node) => `Ask again with GET /nodes/${node}/nodestat.`,
+  },
   async work({ update }: Shared, target: Target, task): Promise<NodeResult<State>> {
     const { node } = task;
     if ('power' in target)

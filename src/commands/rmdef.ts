@@ -16,25 +16,31 @@ import { goneGroupNote } from '../objects/notes.ts';
 import { emptyRange, existingObjects, policyNodesInSlices, unknownObjects } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { tablesBehind, typeNamed } from '../objects/types.ts';
+import { checkUnused } from '../boot/index.ts';
 import { type Answer, type Arguments, change, nothing, type Selection } from './command.ts';
+
+const force = Type.Optional(Type.Boolean({ description: 'also images that nodes are set to' }));
+const forceWords = (given: { readonly force?: boolean | undefined }): string[] => (given.force ? ['-f'] : []);
 
 export const rmdef = change({
   name: 'rmdef',
-  args: Type.Object({ type: Type.String(), names: Type.String() }),
-  line: ({ type, names }) => definitionWords(type, names),
+  args: Type.Object({ type: Type.String(), names: Type.String(), force }),
+  line: (given) => [...definitionWords(given.type, given.names), ...forceWords(given)],
   tablesShown: ({ type }) => tablesBehind(typeNamed(type)),
   *select(snapshot, { type, names }, { ranges }): Interruptible<Selection> {
     const objects = existingObjects(snapshot, typeNamed(type), names, ranges);
     if (objects.length === 0) throw emptyRange(names);
     return { objects, nodes: yield* policyNodesInSlices(snapshot, typeNamed(type), objects, ranges.sees) };
   },
-  *plan(draft, { type: typeName }, { selection: { objects = [] }, ranges }): Interruptible<Answer> {
+  *plan(draft, { type: typeName, force: forced }, { selection: { objects = [] }, ranges }): Interruptible<Answer> {
     const type = typeNamed(typeName);
     const notes: string[] = [];
     yield* eachInSlices(objects, (name) => {
       if (type.name === 'group') notes.push(...goneGroup(draft.base, name, ranges.sees));
       removeObject(draft, type, name);
     });
+    const images = type.name === 'osimage' ? objects : [];
+    notes.push(...(yield* checkUnused(() => draft.snapshot(), images, { force: forced, sees: ranges.sees })));
     return notes.length === 0 ? nothing : { shape: 'none', notes };
   },
 });
@@ -49,6 +55,7 @@ function goneGroup(snapshot: Snapshot, name: string, sees: ((node: string) => bo
 const args = Type.Object({
   definitions: Type.Array(Type.Object({ type: Type.String(), names: Type.String() })),
   missing: Type.Optional(Type.Enum(['refuse', 'skip'], { description: 'what becomes of names that nothing has' })),
+  force,
 });
 
 const setOf = ({ definitions }: Arguments<typeof args>) => definitions.map((each) => ({ ...each, attributes: {} }));
@@ -57,7 +64,7 @@ const setOf = ({ definitions }: Arguments<typeof args>) => definitions.map((each
 export const rmdefs = change({
   name: 'rmdef',
   args,
-  line: (given) => wordsOfSet(setOf(given), []),
+  line: (given) => wordsOfSet(setOf(given), forceWords(given)),
   tablesShown: (given) => tablesOfSet(setOf(given)),
   *select(snapshot, given, { ranges }): Interruptible<Selection> {
     const set: Resolved[] = [];
@@ -72,16 +79,19 @@ export const rmdefs = change({
     return yield* selectionOf(snapshot, set, ranges.sees);
   },
   questions: (snapshot, given) =>
-    given.definitions.length > 1 ? questionsOfSet(snapshot, setOf(given), []) : undefined,
+    given.definitions.length > 1 ? questionsOfSet(snapshot, setOf(given), forceWords(given)) : undefined,
   *plan(draft, given, { ranges }): Interruptible<Answer> {
     const removed: string[] = [];
+    const images: string[] = [];
     const missed: { type: string; name: string }[] = [];
     for (const each of setOf(given)) {
       const { type, existing, missing } = resolved(draft.base, each, ranges);
       yield* eachInSlices(existing, (name) => removeObject(draft, type, name));
       removed.push(...existing);
+      if (type.name === 'osimage') images.push(...existing);
       missed.push(...missing.map((name) => ({ type: type.name, name })));
     }
+    yield* checkUnused(() => draft.snapshot(), images, { force: given.force, sees: ranges.sees });
     return { shape: 'value', value: { removed, missing: missed } };
   },
 });

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { BootOrder } from '../drivers/index.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
-import { checkWord, onHardware, perNode } from './per-node.ts';
+import { checkWord, hardwareOnWorkers, onHardware, perNode } from './per-node.ts';
 
 const orders: Readonly<Record<string, BootOrder>> = {
   net: 'net',
@@ -30,6 +30,7 @@ export const rsetboot = perNode({
     },
     ({ order }) => checkWord(order, [...Object.keys(orders), 'stat'], 'boot order'),
   ),
+  onWorkers: hardwareOnWorkers([], (node) => `Look with GET /nodes/${node}/nextboot before you send it again.`),
   line: ({ order, persistent, mode }) => [
     withoutSecrets(order),
     ...(persistent ? ['-p'] : []),

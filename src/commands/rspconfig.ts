@@ -6,7 +6,7 @@ import { type Labelled, MovedFault, type ServiceProcessor } from '../drivers/ind
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { shownSettings } from '../objects/shown-arguments.ts';
 import { selectNodes, textMap } from './command.ts';
-import { onHardware, perNode, type Task } from './per-node.ts';
+import { hardwareOnWorkers, onHardware, perNode, type Task } from './per-node.ts';
 
 const args = {
   attribute: Type.String({ description: 'what to read, unless there is something to set' }),
@@ -30,6 +30,10 @@ export const rspconfig = perNode({
       return (await processor.set(set, task.signal)) ?? {};
     },
   ),
+  onWorkers: {
+    ...hardwareOnWorkers(['moved'], (node) => `Look with GET /nodes/${node}/sp/ip before you send it again.`),
+    mayReport: (effect, { set = {} }) => effect.kind !== 'moved' || effect.to === newAddress(set),
+  },
   line: ({ attribute, set }) => (set ? shownSettings(set) : [withoutSecrets(attribute)]),
   outlivesClient: ({ set }) => set !== undefined,
   actsOn({ set = {} }) {
@@ -59,7 +63,9 @@ async function move(processor: ServiceProcessor, set: Settings, address: string,
     if (moves && error instanceof MovedFault) task.report({ kind: 'moved', from: before, to: address });
     throw error;
   }
-  if (!moves) return said ?? {};
+  // Hardware that moves later says where it is now.
+  const now = said?.['BMC IP'] ?? address;
+  if (!moves || now !== address) return said ?? {};
   task.report({ kind: 'moved', from: before, to: address });
   return { ...said, 'BMC IP': address };
 }

@@ -18,7 +18,7 @@ const manyRuns = Type.Object({
 export const lsrun = query({
   name: 'lsrun',
   args: Type.Union([oneRun, manyRuns]),
-  uses: ['runs'],
+  uses: ['runBoard'],
   line(args) {
     if ('id' in args) return [args.id];
     return (['state', 'user', 'command', 'limit'] as const).flatMap((name) =>
@@ -26,13 +26,14 @@ export const lsrun = query({
     );
   },
   free: true,
-  run: (_snapshot, args, { runs, caller }) => ({
-    shape: 'value',
-    value:
+  async run(_snapshot, args, { runBoard, caller }) {
+    const seesAll = caller.hasFullRights();
+    const shown =
       'id' in args
-        ? runs.show(args.id, caller.user, caller.hasFullRights())
-        : { runs: runs.list(filterOf(args), caller.user, caller.hasFullRights()) },
-  }),
+        ? runBoard.show(args.id, caller.user, seesAll, caller.scope?.id)
+        : runBoard.list(filterOf(args), caller.user, seesAll, caller.scope?.id);
+    return { shape: 'value', value: await shown };
+  },
 });
 
 function filterOf({ state, user, command, limit }: Arguments<typeof manyRuns>): RunFilter {
@@ -47,11 +48,11 @@ function filterOf({ state, user, command, limit }: Arguments<typeof manyRuns>): 
 export const stoprun = query({
   name: 'stoprun',
   args: Type.Object({ id: Type.String() }),
-  uses: ['runs'],
+  uses: ['runBoard'],
   line: ({ id }) => [id],
   free: true,
-  run(_snapshot, { id }, { runs, caller }) {
-    runs.cancel(id, caller.user, caller.hasFullRights());
+  async run(_snapshot, { id }, { runBoard, caller }) {
+    await runBoard.cancel(id, caller.user, caller.hasFullRights(), caller.scope?.id);
     return nothing;
   },
 });

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { Fault } from '../core/errors.ts';
 import type { NodeValue } from '../core/results.ts';
 import type { Snapshots } from '../drivers/index.ts';
 import { onHardware, perNode } from './per-node.ts';
@@ -48,7 +49,21 @@ async function carryOut(
       await snapshots.remove(name, signal);
       return {};
     case 'clear':
-      for (const each of (await snapshots.list(signal)).toReversed()) await snapshots.remove(each, signal);
+      await clear(snapshots, signal);
       return {};
   }
+}
+
+/** One that cannot be deleted does not keep the others. */
+async function clear(snapshots: Snapshots, signal: AbortSignal): Promise<void> {
+  const kept: string[] = [];
+  for (const each of (await snapshots.list(signal)).toReversed()) {
+    try {
+      await snapshots.remove(each, signal);
+    } catch (error) {
+      if (!(error instanceof Fault) || error.kind !== 'invalid') throw error;
+      kept.push(`its snapshot ${each} could not be deleted: ${error.message}`);
+    }
+  }
+  if (kept.length > 0) throw new Fault('invalid', kept);
 }

@@ -14,7 +14,7 @@ import {
   concernsNodes,
 } from '../objects/table-access.ts';
 import { shownKeys } from '../objects/shown-arguments.ts';
-import { dumpTable, type TableDump } from '../objects/table-dump.ts';
+import { dumpTable, secretForms, type TableDump } from '../objects/table-dump.ts';
 import {
   everyNode,
   hiddenArgument,
@@ -120,21 +120,33 @@ export const getTablesAllRowAttribs = query({
 /** Tables as they are stored; without any, the names of all. */
 export const tabdump = query({
   name: 'tabdump',
-  args: Type.Object({ tables: Type.Optional(Type.Array(Type.String())) }),
-  uses: ['store'],
-  line: ({ tables = [] }) => tables,
+  args: Type.Object({
+    tables: Type.Optional(Type.Array(Type.String())),
+    secrets: Type.Optional(
+      Type.Enum([...secretForms], { description: 'in which form secrets are shown; absent: hidden' }),
+    ),
+  }),
+  uses: ['store', 'secrets'],
+  line: ({ tables = [], secrets }) => [...(secrets === undefined ? [] : [`--secrets=${secrets}`]), ...tables],
   select: (_snapshot, { tables = [] }) =>
     tables.some((name) => concernsNodes(tableNamed(name))) ? everyNode : noSelection,
-  async run(snapshot, { tables }, { store }) {
+  async run(snapshot, { tables, secrets: form }, { store, secrets: box, caller }) {
+    if (form !== undefined && !caller.hasFullRights())
+      throw new Fault('denied', `User "${caller.user}" may not read secrets: that needs full rights.`);
     if (!tables) return { shape: 'list', items: [...allTables.keys()] };
     const dumps: Record<string, TableDump> = {};
     for (const table of tables.map(tableNamed)) {
       dumps[table.name] = table.log
         ? { columns: table.columns, keys: table.keys, rows: await logRows(store, table, {}, undefined) }
-        : await dumpTable(snapshot, table, await store.database.storedOrder(table.name));
+        : await dumpTable(
+            snapshot,
+            table,
+            await store.database.storedOrder(table.name),
+            form === undefined ? undefined : { box, form },
+          );
     }
     // Logs grow with every reading; nobody could say which one they have seen.
-    const tagged = !tables.some((name) => tableNamed(name).log);
+    const tagged = form === undefined && !tables.some((name) => tableNamed(name).log);
     return { shape: 'value', value: dumps, ...(tagged ? { dependsOn: tables } : {}) };
   },
 });

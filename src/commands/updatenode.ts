@@ -11,10 +11,11 @@ import {
   type RemoteNode,
   type UpdateJob,
   type UpdateSteps,
+  updateRoots,
   type UpdateTarget,
 } from '../nodes/index.ts';
 import { type Arguments, nodeArguments, selectNodes } from './command.ts';
-import { nodeAddress, perNode, type Plan, type Task } from './per-node.ts';
+import { nodeAddress, perNode, type Plan, sshOnWorkers, type Task } from './per-node.ts';
 
 const args = Type.Object({
   ...nodeArguments,
@@ -55,12 +56,17 @@ export const updatenode = perNode({
     const lineAs = (user: string | undefined): string =>
       [...(user === undefined ? [] : ['-l', user]), ...updateLine(given)].join(' ');
     const user = actingUser(snapshot, { ...caller, command: 'updatenode', nodes }, undefined, lineAs);
-    return { ...planUpdate({ remote, snapshot, user, nodes, steps: stepsOf(given) }), width: remote.fanOut };
+    return {
+      ...planUpdate({ remote, snapshot, user, nodes, steps: stepsOf(given), everywhere: caller.hasFullRights() }),
+      width: remote.fanOut,
+    };
   },
-  sentTo({ to, scripts }: UpdateTarget) {
+  sentTo({ to, scripts, lists }: UpdateTarget, { lists: found }: UpdateJob) {
     unlessFault(scripts);
+    for (const path of lists) unlessFault(found[path]!);
     return nodeAddress(to);
   },
+  onWorkers: { ...sshOnWorkers(['update']), files: (job: UpdateJob) => ({ roots: updateRoots(job) }) },
   // Who is cancelled before its turn came has had nothing done, and its state stays what it is.
   work: (job: UpdateJob, target: UpdateTarget, task) =>
     task.remote.update(target.to, task, (remote) =>

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
 import { cachedBy } from '../core/cache.ts';
 import { Fault, type FaultData } from '../core/errors.ts';
@@ -19,7 +20,7 @@ import {
   withPath,
 } from '../nodes/index.ts';
 import { nodeArguments, selectNodes } from './command.ts';
-import { nodeAddress, perNode, type Plan, type Task } from './per-node.ts';
+import { nodeAddress, perNode, type Plan, sshOnWorkers, type Task } from './per-node.ts';
 
 const args = Type.Object({
   ...nodeArguments,
@@ -57,8 +58,9 @@ export const xdsh = perNode({
     const asking = { ...caller, command: 'xdsh', nodes };
     const user = actingUser(snapshot, asking, shell.user, (as) => lineAs(shell, as));
     const lineWith = (path: string, other: string): string => lineAs(withPath(shell, path, other), shell.user);
+    const readable = (): typeof remote.sources => (caller.hasFullRights() ? remote.sources.everywhere : remote.sources);
     const admit = (path: string): string =>
-      remote.sources.admit(path, (real) =>
+      readable().admit(path, (real) =>
         isAllowedByParameters(snapshot, asking, lineWith(path, real), [lineWith(path, elsewhere)]),
       );
     const { command, stdin } = instructionFor(shell, admit, remote.publicKey);
@@ -79,6 +81,7 @@ export const xdsh = perNode({
     };
   },
   sentTo: nodeAddress,
+  onWorkers: { ...sshOnWorkers(), ownTimeout: ({ seconds = 0 }: Shell) => seconds * 1_000 },
   work: (shell: Shell, target: RemoteTarget | FaultData, task) =>
     task.remote.use(target, task, (node) => runOn(node, shell, task)),
 });
@@ -123,11 +126,23 @@ function outputOf({ silent, tellsExit }: Shell, collected: CollectedOutput, exit
   return {
     stdout: silent ? '' : collected.text('stdout'),
     stderr: silent ? '' : collected.text('stderr'),
+    ...(silent ? {} : otherBytes(collected)),
     code,
     signal: exit?.signal,
     ...(lost > 0 && !silent ? { cut: lost } : {}),
     ...(notes.length > 0 ? { notes } : {}),
   };
+}
+
+/** What is not UTF-8 would be lost in a text. */
+function otherBytes(collected: CollectedOutput): Pick<NodeOutput, 'base64'> {
+  const base64: { stdout?: string; stderr?: string } = {};
+  for (const stream of ['stdout', 'stderr'] as const) {
+    const bytes = collected.bytes(stream);
+    if (!isUtf8(bytes)) base64[stream] = bytes.toString('base64');
+  }
+  // Of output that was cut the last character may be half of one.
+  return collected.lost > 0 || Object.keys(base64).length === 0 ? {} : { base64 };
 }
 
 function resultOf(node: string, output: NodeOutput, { code, signal }: Exit, complains: boolean): NodeResult {

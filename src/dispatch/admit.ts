@@ -11,13 +11,14 @@ import {
 import { Fault } from '../core/errors.ts';
 import type { Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import type { RangeOptions } from '../objects/cluster.ts';
+import { groupsOf } from '../objects/accounts.ts';
+import { type RangeOptions, readCriteria } from '../objects/cluster.ts';
 import { allMembers, indexGroups } from '../objects/groups.ts';
 import type { Permits } from '../objects/history.ts';
 import { policyOf } from '../objects/policy.ts';
 import { checkCouldBeAllowed, checkPermission, type Permission, permitsOf, visibleNodes } from './permission.ts';
 import type { DispatchServices, Request } from './request.ts';
-import type { Run } from './runs.ts';
+import type { Run } from './run.ts';
 import { checkTarget } from './targets.ts';
 
 /** A request on its way to its command. */
@@ -26,6 +27,18 @@ export interface Call<C = Command<unknown>> {
   readonly request: Request;
   readonly run: Run;
   readonly command: C;
+  readonly permission: Permission;
+}
+
+/** What is judged: a request that came here, or what another server was asked for. */
+export interface Judged {
+  readonly services: Pick<DispatchServices, keyof CommandServices | 'ranges'>;
+  readonly request: Pick<
+    Request,
+    'args' | 'words' | 'user' | 'scope' | 'client' | 'token' | 'login' | 'signal' | 'expectNodes' | 'precondition'
+  >;
+  readonly run: Pick<Run, 'id'>;
+  readonly command: Command<unknown>;
   readonly permission: Permission;
 }
 
@@ -40,13 +53,13 @@ export type Judges = readonly [Snapshot, ...Snapshot[]];
  * is shown of the past was and is the caller's to see.
  */
 export function* admit(
-  { services, request, run, command, permission }: Call,
+  { services, request, run, command, permission }: Judged,
   snapshot: Snapshot,
   judges: Judges = [snapshot],
 ): Interruptible<Admitted> {
   const [judge] = judges;
-  const { user, client, token, login, signal } = request;
-  const isAlways = (name: string): boolean => policyOf(judge).alwaysAllows(user, name);
+  const { user, scope, client, token, login, signal } = request;
+  const isAlways = (name: string): boolean => policyOf(judge, scope).alwaysAllows(user, name);
   const isUnlimited = command.free || (isAlways(command.name) && (command.also?.(request.args) ?? []).every(isAlways));
   const ranges = isUnlimited ? services.ranges : visibleRanges(services.ranges, judges, permission);
   const permits: Permits = (about) => judges.every((each) => permitsOf(each, permission)(about));
@@ -54,6 +67,7 @@ export function* admit(
   const permitsIn = (past: Snapshot): Permits => permitsOf(judgeOf(past, judge), permission);
   let selection = noSelection;
   try {
+    yield* readCriteria(snapshot, permission.range);
     const selected = command.select?.(snapshot, request.args, { ranges }, permits, user) ?? noSelection;
     selection = 'next' in selected ? yield* selected : selected;
   } catch (error) {
@@ -69,8 +83,9 @@ export function* admit(
   const exists = (selection.objects?.length ?? 0) > 0;
   request.precondition?.(snapshot, command.tablesShown?.(request.args), exists);
   const { addresses } = permission;
-  const hasFullRights = (): boolean => policyOf(judge).fullRights(user);
-  const caller: Caller = { user, client, addresses, token, login, hasFullRights };
+  const hasFullRights = (): boolean => policyOf(judge, scope).fullRights(user);
+  const groups = groupsOf(judge, user);
+  const caller: Caller = { user, groups, scope, client, addresses, token, login, hasFullRights };
   const used = usedServices(services, command);
   return { ...used, run: run.id, questions, caller, selection, ranges, permits, permitsIn, signal };
 }
@@ -85,13 +100,15 @@ export function usedServices(
   return used as CommandServices;
 }
 
+/** Rules, and who is in which group. */
+const tablesOfRights = ['policy', 'passwd', 'siteaccount'];
 const pastJudges = new WeakMap<Snapshot, Snapshot>();
 
-/** Nodes and groups as they were, with today's rules. What its ranges mean is kept with it, so it is made once. */
+/** Nodes and their groups as they were, with today's rules and accounts. What its ranges mean is kept with it, so it is made once. */
 export function judgeOf(past: Snapshot, current: Snapshot): Snapshot {
   const known = pastJudges.get(past);
-  if (known && known.rows('policy') === current.rows('policy')) return known;
-  const judge = past.withTable('policy', current);
+  if (known && tablesOfRights.every((table) => known.rows(table) === current.rows(table))) return known;
+  const judge = tablesOfRights.reduce((made, table) => made.withTable(table, current), past);
   pastJudges.set(past, judge);
   return judge;
 }
@@ -124,7 +141,7 @@ export function redactedFault(
 }
 
 function* askPolicy(
-  { request, command, permission }: Pick<Call, 'request' | 'command' | 'permission'>,
+  { request, command, permission }: Pick<Judged, 'request' | 'command' | 'permission'>,
   snapshot: Snapshot,
   whole: readonly Question[],
   judges: Judges,

@@ -3,15 +3,18 @@ import { inSlices, type Interruptible } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { notesOn } from '../objects/notes.ts';
+import { contestedBy, keepClaims, notesOfClaims } from '../objects/kept-claims.ts';
+import { macOfNoMachine, notesOn } from '../objects/notes.ts';
 import { checkPatterns } from '../objects/pattern-check.ts';
 import { policyOf } from '../objects/policy.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { type Admitted, admit, type Call, redactedFault, usedServices } from './admit.ts';
 import { auditRecord } from './audit.ts';
 import { checkConsequences, checkStillGoverned } from './consequences.ts';
+import { nothingDone } from './nothing-done.ts';
 import { checkCouldBeAllowed } from './permission.ts';
 import type { Outcome } from './request.ts';
+import { checkStillKnown } from './still-known.ts';
 
 /** Plans a change set, and commits it unless it is only tried. */
 export async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
@@ -39,7 +42,7 @@ async function prepared({ services, request, command, permission }: Call<Change<
   if (!command.prepare) return request;
   const { current } = services.store;
   if (!command.free) checkCouldBeAllowed(current, permission);
-  const isLimited = !policyOf(current).alwaysAllows(request.user, command.name);
+  const isLimited = !policyOf(current, request.scope).alwaysAllows(request.user, command.name);
   return { ...request, args: await command.prepare(request.args, usedServices(services, command), isLimited) };
 }
 
@@ -52,6 +55,7 @@ export function planned(
 ): Compute {
   const { services, request, run, command, permission } = call;
   return function* (head) {
+    checkStillKnown(head, request);
     const scope = yield* admit(call, head);
     const draft = new Draft(head, services.seal);
     const after = (): Snapshot => draft.snapshot();
@@ -76,8 +80,14 @@ export function planned(
     if (changes.length > 0) {
       const { sees } = scope.ranges;
       const circumstances = { before: head, after, drivers: services.hardware.kinds, sees };
-      const notes = [...own, ...(yield* notesOn(changes, circumstances))];
+      const contested = yield* contestedBy(changes, after);
+      keepClaims(draft, contested);
+      const claims = notesOfClaims(contested, sees);
+      run.isContested = claims.length > 0 || changes.some((change) => macOfNoMachine(change) !== undefined);
+      const notes = [...own, ...claims, ...(yield* notesOn(changes, circumstances))];
       if (notes.length > 0) run.notes = notes.map(sentenceWithoutSecrets);
+      // What follows from the change itself needs no right of its own.
+      if (contested.length > 0) return draft.changes();
     }
     return changes;
   };
@@ -86,5 +96,6 @@ export function planned(
 /** Commits it together with its audit record, and returns the revision. */
 export function commit({ services, request, run, command }: Call, compute: Compute, reverts?: number): Promise<number> {
   const origin = { user: request.user, client: request.client, command: command.name, run: run.id, reverts };
-  return services.store.commit(origin, compute, services.audit ? auditRecord(request, 'Allowed') : undefined);
+  const record = services.audit ? auditRecord(request, 'Allowed') : undefined;
+  return services.store.commit(origin, compute, record).catch(nothingDone);
 }

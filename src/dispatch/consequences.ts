@@ -8,9 +8,10 @@ import { accountNames } from '../objects/accounts.ts';
 import { affectedNodes } from '../objects/catalog.ts';
 import { addressClaim, claimsOf, claimsOfSite, foreignNames, isNameClaim } from '../objects/claims.ts';
 import { rangeOfRule } from '../objects/cluster.ts';
-import { effectiveReader, listItems } from '../objects/effective.ts';
+import { listItems } from '../core/list-items.ts';
+import { effectiveReader } from '../objects/effective.ts';
 import { allNodes, indexGroups, staticMembers } from '../objects/groups.ts';
-import { policyOf, type TrustChange, trustChanges, trustObjection } from '../objects/policy.ts';
+import { policyOf, type TrustChange, trustChanges, trustInLine, trustObjection } from '../objects/policy.ts';
 import { calledNode, checkPermission, isAllowed, type Permission } from './permission.ts';
 
 /** A change set as the policy looks at it: what it changes beyond what the request names. */
@@ -39,8 +40,8 @@ export function* checkConsequences(
   questions: readonly Question[],
   decides: readonly string[] = [],
 ): Interruptible<void> {
-  const { user, command } = permission;
-  const policy = policyOf(before);
+  const { user, scope, command } = permission;
+  const policy = policyOf(before, scope);
   if (changes.length === 0 || policy.fullRights(user)) return;
   const isLimited = policy.dependsOn(user, command).nodes;
   if (!isLimited && !changes.some(({ table }) => namingTables.has(table))) return;
@@ -63,10 +64,10 @@ export function* checkConsequences(
 /** A bulk request asks one question for each object, mostly of the same kind. */
 function* differentQuestions(
   snapshot: Snapshot,
-  { user, command }: Permission,
+  { user, scope, command }: Permission,
   questions: readonly Question[],
 ): Interruptible<readonly Question[]> {
-  const policy = policyOf(snapshot);
+  const policy = policyOf(snapshot, scope);
   const classes = new Map<string, Question>();
   for (const question of questions) {
     classes.set(policy.lineClass(user, command, question.words.join(' ')), question);
@@ -103,10 +104,13 @@ function* checkTrust({ before, after, changes, permission, questions }: Conseque
       if (isAllowed(before, asked, nodes, trustObjection(words, names))) continue;
       const [node] = nodes ?? [];
       const of = node === undefined ? '' : ` of ${calledNode(before, permission, node)}`;
+      // Where the arguments do not name it, no parameters can.
+      const isNamed = trustInLine(words).some((named) => named.includes(names[0]!));
+      const orNamed = isNamed ? `, or one whose parameters name it, such as "${names[0]}="` : '';
       throw new Fault(
         'denied',
         `User "${permission.user}" may not change ${names[0]}${of}: it decides whom muster trusts, which needs a policy rule ` +
-          `for ${permission.command} without a noderange, or one whose parameters name it, such as "${names[0]}=".`,
+          `for ${permission.command} without a noderange${orNamed}.`,
       );
     }
   }
@@ -165,7 +169,7 @@ function questionFinder(
 function* checkSets(change: Consequences): Interruptible<void> {
   const { before, after } = change;
   const exists = (node: string): boolean => after.get('nodelist', node) !== undefined;
-  const ranges = yield* rangesOfRules(before, after);
+  const ranges = yield* rangesOfRules(before, after, change.permission.scope);
   const sets = [...ranges, ...groupsWithAttributes(change)];
   for (const [was, willBe] of sets) {
     yield;
@@ -180,7 +184,7 @@ function* checkSets(change: Consequences): Interruptible<void> {
 
 type Sets = (readonly [was: ReadonlySet<string>, willBe: ReadonlySet<string>])[];
 
-function* rangesOfRules(before: Snapshot, after: Snapshot): Interruptible<Sets> {
+function* rangesOfRules(before: Snapshot, after: Snapshot, scope: Permission['scope']): Interruptible<Sets> {
   const expand = (snapshot: Snapshot, range: string): ReadonlySet<string> => {
     try {
       return rangeOfRule(snapshot, range);
@@ -191,7 +195,7 @@ function* rangesOfRules(before: Snapshot, after: Snapshot): Interruptible<Sets> 
     }
   };
   const sets: Sets = [];
-  for (const range of policyOf(before).ranges) {
+  for (const range of policyOf(before, scope).ranges) {
     const was = expand(before, range);
     yield;
     sets.push([was, expand(after, range)]);
@@ -240,8 +244,8 @@ export function checkTaken(
   address: string,
   questions: readonly Question[],
 ): void {
-  const { user, command } = permission;
-  const policy = policyOf(snapshot);
+  const { user, scope, command } = permission;
+  const policy = policyOf(snapshot, scope);
   if (policy.fullRights(user) || !policy.dependsOn(user, command).nodes) return;
   const claim = addressClaim(address);
   for (const node of nodes) {
@@ -321,10 +325,10 @@ function* checkForeignNames({ before, after, permission, affected: nodes }: Cons
 export function checkStillGoverned(changes: readonly RowChange[], after: () => Snapshot): void {
   if (!changes.some(({ table }) => table === 'policy' || table === 'passwd')) return;
   const snapshot = after();
-  const policy = policyOf(snapshot);
+  const policy = policyOf(snapshot, undefined);
   if (accountNames(snapshot).some((user) => policy.fullRights(user))) return;
   throw new Fault(
     'invalid',
-    'After this change no account would have full rights; keep a rule such as {"name":"root","rule":"allow"} for one that exists.',
+    'After this change no account would have full rights. Give them to an account that exists first, such as PUT /tables/policy/rows/priority=1 {"name":"root","rule":"allow"}.',
   );
 }

@@ -4,10 +4,10 @@ import { errorKinds, type Fault } from '../core/errors.ts';
 import { atOnce } from '../core/slices.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { isSameSince } from '../objects/accounts.ts';
-import type { LongRun, RunRecord } from '../work/index.ts';
+import type { LongRun } from '../work/index.ts';
 import { type Admitted, admit, type Call } from './admit.ts';
 import { auditNow } from './audit.ts';
+import { nothingDone } from './nothing-done.ts';
 import type { DispatchServices, Outcome } from './request.ts';
 import type { RunProgress } from './run-progress.ts';
 
@@ -44,11 +44,11 @@ export async function runLong(call: LongCall): Promise<Outcome> {
     started: run.started,
     seesAll: scope.caller.hasFullRights(),
   };
-  const longRun = services.longWork.begin(claim, run.abort!.signal);
+  const longRun = await services.longWork.begin(claim, run.abort!.signal);
   let job: unknown;
   try {
     job = await command.prepare(snapshot, request.args, scope);
-    await auditNow(services, request, 'Allowed');
+    await auditNow(services, request, 'Allowed').catch(nothingDone);
     await longRun.record({ client, range, line, request: id });
     longRun.signal.throwIfAborted();
   } catch (error) {
@@ -106,11 +106,14 @@ async function work(
   const answer = command.answer?.(made, args) ?? nothing;
   if (!command.plan) return { answer, revision: store.current.revision, snapshot: store.current };
   const origin = { user, client, command: command.name, run: run.id };
-  const { revision, snapshot } = await store.change(origin, (head) => {
-    const draft = new Draft(head, seal);
-    command.plan!(draft, made, args, scope);
-    return draft.changes();
-  });
+  const { revision, snapshot } = await longRun.settle((check) =>
+    store.change(origin, (head) => {
+      check();
+      const draft = new Draft(head, seal);
+      command.plan!(draft, made, args, scope);
+      return draft.changes();
+    }),
+  );
   return { answer, revision, snapshot };
 }
 
@@ -126,19 +129,16 @@ async function conclude({ services, request, run }: LongCall, longRun: LongRun, 
   }
 }
 
-/** At the start of muster: what an earlier one left is shown as interrupted, and its traces are removed. */
+/** At the start of muster: what an earlier one left is noted as interrupted, and its traces are removed. */
 export async function resumeLongWork({
   longWork,
-  runs,
   store,
   audit,
-}: Pick<DispatchServices, 'longWork' | 'runs' | 'store' | 'audit'>): Promise<void> {
-  const note = async ({ user, client, command, range, line, request }: RunRecord): Promise<void> => {
+}: Pick<DispatchServices, 'longWork' | 'store' | 'audit'>): Promise<void> {
+  await longWork.resume(async ({ user, client, command, range, line, request }) => {
     if (!audit) return;
     const status = statuses.interrupted;
     const time = Date.now();
     await store.audit({ time, user, client, command, noderange: range, args: line, status, request });
-  };
-  for (const record of await longWork.resume(note))
-    runs.restore(record, await isSameSince(store, record.user, record.started));
+  });
 }

@@ -22,7 +22,7 @@ export async function runNodeChange(call: Call<AnyNodeChange>): Promise<Outcome>
   let results: readonly NodeResult[] = [];
   const compute = planned(call, function* (draft, inHead) {
     results = yield* command.plan(draft, request.args, inHead, held);
-    return [];
+    return notesIn(results);
   });
   let revision: number;
   try {
@@ -71,6 +71,19 @@ const shown = ({ sentTo }: AnyNodeChange, held: unknown, results: readonly NodeR
       ? { node: result.node, value: Object.assign({}, result.value, sentTo(held, result.node)) }
       : result,
   );
+
+/** Told to the caller even if the reply has no room for it. */
+const mostNotes = 20;
+
+function notesIn(results: readonly NodeResult[]): string[] {
+  const notes: string[] = [];
+  for (const result of results) {
+    const { Message } = ('value' in result ? result.value : {}) as { readonly Message?: string };
+    if (Message !== undefined) notes.push(`${result.node}: ${Message}`);
+    if (notes.length === mostNotes) break;
+  }
+  return notes;
+}
 
 const noWork = (): Promise<never> => Promise.reject(new Error('This command has no work on nodes.'));
 

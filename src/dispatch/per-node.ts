@@ -7,12 +7,14 @@ import { onBehalfOf } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Room } from '../protocols/ssh/collected.ts';
-import { LocalFiles } from '../nodes/index.ts';
+import { LocalFiles, workerFinder } from '../nodes/index.ts';
 import { type Admitted, admit, type Call } from './admit.ts';
 import { listable } from './permission.ts';
 import { redactedFailure } from './redacted.ts';
 import type { Outcome, Request } from './request.ts';
 import type { Runs } from './runs.ts';
+import { divided } from './division.ts';
+import { divisionOf } from './service-nodes.ts';
 import { workOn, type Workplace } from './work.ts';
 
 /** Work begins when the first result is asked for. */
@@ -28,6 +30,7 @@ export function runPerNode(call: Call<AnyPerNode>): Outcome {
   const snapshot = services.store.current;
   const scope = atOnce(admit(call, snapshot));
   const nodes = scope.selection.nodes ?? [];
+  command.confirm?.(request.args, scope);
   checkLoad(services.runs, request.user, nodes.length);
   run.nodes = nodes.length;
   const work = workOf(call, scope);
@@ -51,8 +54,17 @@ export async function tryPerNode(call: Call<AnyPerNode>): Promise<Outcome> {
   const scope = atOnce(admit(call, snapshot));
   const nodes = scope.selection.nodes ?? [];
   const plan = command.prepare(snapshot, request.args, scope);
-  const describe: AnyPerNode['work'] = async (_shared, target, { node }) => ({ node, value: command.sentTo!(target) });
-  const { workerServices } = services;
+  const { workerServices, workers } = services;
+  const workerFor = workers && command.onWorkers ? workerFinder(workers, snapshot) : undefined;
+  const describe: AnyPerNode['work'] = async (shared, target, task) => {
+    const { node } = task;
+    const sentTo = { ...command.sentTo!(target, shared), ...(await command.preview?.(shared, target, task)) };
+    const worker = command.onWorkers?.takes?.(target) === false ? undefined : workerFor?.(node);
+    if (!worker) return { node, value: sentTo };
+    // The worker is the service node on the way.
+    const { via: _, ...direct } = sentTo;
+    return { node, value: { ...direct, worker: worker.name } };
+  };
   const files = new LocalFiles();
   const workplace = { workerServices, files, signal: run.abort!.signal, report: () => undefined };
   const found = await Array.fromAsync(
@@ -77,7 +89,13 @@ export function shownTries(
     if ('error' in result)
       return { ...result, error: redactedFailure(scope, services.boot, sentenceWithoutSecrets(result.error)) };
     if (!('value' in result) || mayList(result.node)) return result;
-    const { address: _, via: _via, to: _to, ...value } = result.value as SentTo & Record<string, string>;
+    const {
+      address: _,
+      via: _via,
+      worker: _worker,
+      to: _to,
+      ...value
+    } = result.value as SentTo & Record<string, string>;
     return { node: result.node, value };
   });
 }
@@ -122,7 +140,10 @@ export function workOf({ services, request, run, command }: Call<Worker>, scope:
       }
       // Nobody reads it behind the reply.
       if (effect.kind !== 'power') hasEffects = true;
-      return effects.apply(node, effect, origin);
+      const keeping = effects.apply(node, effect, origin);
+      const isBeginning = effect.kind === 'firmware' && effect.trace?.step === 'sending';
+      // Whoever looks at the run after a crash finds what may have been sent.
+      return isBeginning ? keeping?.then(() => runs.kept(run)) : keeping;
     },
     passOn: () => passOn,
     // A client that does not wait leaves at once; what was printed is wanted until the run has it.
@@ -132,15 +153,18 @@ export function workOf({ services, request, run, command }: Call<Worker>, scope:
   const { name, work } = command;
   const forCaller = onBehalfOf(origin);
   const ofCaller: typeof work = (...what) => forCaller(work, ...what);
+  const here: NodeWork['on'] = (nodes, plan) => workOn({ name, work: ofCaller }, user, nodes, plan, workplace);
+  const divide = divisionOf(services, request, command, workplace, here);
   const shown = (sentence: string): string => redactedFailure(scope, boot, sentenceWithoutSecrets(sentence));
   const close = async (): Promise<void> => {
     ended?.abort();
     await files.close();
+    await request.files?.remove();
     // Whoever reads the status behind the reply sees it.
     if (hasEffects) await effects.flush();
   };
   return {
-    on: (nodes, plan) => workOn({ name, work: ofCaller }, user, nodes, plan, workplace),
+    on: divide ? (nodes, plan) => divided(divide, nodes, plan) : here,
     noted: (results) => ({
       results: noted(runs, run, results, shown, close),
       passOutputTo: (taker) => (passOn = taker),
@@ -148,7 +172,7 @@ export function workOf({ services, request, run, command }: Call<Worker>, scope:
   };
 }
 
-type Worker = Pick<PerNode<never, unknown, unknown, unknown>, 'name' | 'work'>;
+type Worker = Pick<PerNode<never, unknown, unknown, unknown>, 'name' | 'work' | 'onWorkers'>;
 
 /** Every node that is worked on takes memory, which is all users'. One request alone may be larger. */
 const maximumUnderWay = 100_000;
@@ -189,7 +213,8 @@ async function* noted(
       await close();
     } finally {
       const kind = ended ? verdict.kind : 'unavailable';
-      runs.finish(run, kind ? errorKinds[kind].code : 0);
+      const isCancelled = run.failed > 0 && run.abort?.signal.aborted;
+      runs.finish(run, kind ? errorKinds[kind].code : 0, isCancelled ? { state: 'cancelled', error: [] } : undefined);
     }
   }
 }

@@ -1,4 +1,6 @@
 import { Fault } from '../core/errors.ts';
+import type { Decision } from '../access/policy.ts';
+import type { TokenScope } from '../access/token-scope.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { expandSyntactic } from '../noderange/index.ts';
 import type { Permits } from '../objects/history.ts';
@@ -7,6 +9,8 @@ import { allowedOn, decide, policyOf } from '../objects/policy.ts';
 /** Who asks for which command. */
 export interface Permission {
   readonly user: string;
+  /** What the token of the request is limited to. */
+  readonly scope: TokenScope | undefined;
   readonly addresses: readonly string[];
   readonly command: string;
   /** The argument line, as words and as the reference system writes it. */
@@ -15,16 +19,21 @@ export interface Permission {
   readonly range: string;
 }
 
-const identityOf = ({ user, addresses, command }: Permission) => ({ user, addresses, command });
+const identityOf = ({ user, scope, addresses, command }: Permission) => ({ user, scope, addresses, command });
 
 /** Refuses who could not be permitted whatever they ask for, before anything of it is worked out. */
 export function checkCouldBeAllowed(snapshot: Snapshot, permission: Permission): void {
-  const { user, command } = permission;
-  const policy = policyOf(snapshot);
+  const { user, scope, command } = permission;
+  const policy = policyOf(snapshot, scope);
   if (policy.alwaysAllows(user, command)) return;
   if (!policy.couldAllow({ ...identityOf(permission), now: new Date() }))
-    throw denial(permission, permission.range, undefined);
+    throw denial(permission, permission.range, byWhich(snapshot, permission));
 }
+
+/** Whether the rules alone could allow it. */
+const byWhich = (snapshot: Snapshot, permission: Permission): Pick<Decision, 'byToken'> => ({
+  byToken: policyOf(snapshot, undefined).couldAllow({ ...identityOf(permission), now: new Date() }),
+});
 
 /** Refuses what the policy of this snapshot does not allow. */
 export function checkPermission(
@@ -33,11 +42,11 @@ export function checkPermission(
   nodes: readonly string[] | undefined,
   every?: boolean,
 ): void {
-  const { user, command, words } = permission;
-  if (policyOf(snapshot).alwaysAllows(user, command)) return;
+  const { user, scope, command, words } = permission;
+  if (policyOf(snapshot, scope).alwaysAllows(user, command)) return;
   const pick = naming(snapshot, permission);
   const decision = decide(snapshot, { ...identityOf(permission), line: words.join(' '), nodes, every, pick });
-  if (!decision.allowed) throw denial(permission, decision.node ?? calledRange(permission), decision.priority);
+  if (!decision.allowed) throw denial(permission, decision.node ?? calledRange(permission), decision);
 }
 
 /** Whether the policy allows it, by rules without the objection. What is about no node is about all of them. */
@@ -61,11 +70,19 @@ export const permitsOf =
   ({ nodes, every }) =>
     decide(snapshot, { ...identityOf(permission), line: permission.words.join(' '), nodes, every }).allowed;
 
-function denial({ user, command }: Permission, object: string, priority: string | undefined): Fault {
+function denial(
+  { user, scope, command }: Permission,
+  object: string,
+  { priority, byToken }: Pick<Decision, 'priority' | 'byToken'>,
+): Fault {
   const on = object === '' ? '' : ` on ${object}`;
   const rule = priority === undefined ? 'no policy rule allows it' : `policy rule ${priority} refuses it`;
-  return new Fault('denied', `User "${user}" may not run ${command}${on}: ${rule}.`);
+  const why = scope && byToken ? `the token ${scope.id} is limited to ${limitsOf(scope)}` : rule;
+  return new Fault('denied', `User "${user}" may not run ${command}${on}: ${why}.`);
 }
+
+const limitsOf = ({ commands, noderange }: TokenScope): string =>
+  [...(commands ? [`the commands ${commands}`] : []), ...(noderange ? [`the nodes ${noderange}`] : [])].join(' and ');
 
 const longestShown = 200;
 
@@ -97,14 +114,14 @@ function namesIn(range: string): string[] {
 
 /** Which nodes the caller may list. */
 export function listable(snapshot: Snapshot, permission: Permission): (node: string) => boolean {
-  if (policyOf(snapshot).alwaysAllows(permission.user, 'lsdef')) return () => true;
+  if (policyOf(snapshot, permission.scope).alwaysAllows(permission.user, 'lsdef')) return () => true;
   return allowedOn(snapshot, { ...identityOf(permission), command: 'lsdef', line: '-t node' });
 }
 
 /** Which nodes the caller may know of: those the command is allowed on, and those that may be listed. Undefined: all. */
 export function visibleNodes(snapshot: Snapshot, permission: Permission): ((node: string) => boolean) | undefined {
-  const { user, command, words } = permission;
-  const policy = policyOf(snapshot);
+  const { user, scope, command, words } = permission;
+  const policy = policyOf(snapshot, scope);
   if (policy.alwaysAllows(user, 'lsdef')) return undefined;
   const identity = identityOf(permission);
   if (!policy.dependsOn(user, command).nodes && policy.couldAllow({ ...identity, now: new Date() })) return undefined;

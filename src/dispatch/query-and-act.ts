@@ -6,6 +6,8 @@ import { revisionOf } from '../objects/moments.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { type Admitted, admit, type Call, judgeOf, type Judges } from './admit.ts';
 import { auditNow } from './audit.ts';
+import { atDaemon } from './daemon-commands.ts';
+import { nothingDone } from './nothing-done.ts';
 import { checkCouldBeAllowed } from './permission.ts';
 import { redacted } from './redacted.ts';
 import type { Outcome } from './request.ts';
@@ -41,7 +43,7 @@ function answered(call: Call<Query<unknown>>, snapshot: Snapshot, judges: Judges
   const outcome = (finished: Answer): Outcome => ({ run, revision: snapshot.revision, snapshot, answer: finished });
   const answer = (scope: Admitted): Outcome | Promise<Outcome> => {
     run.nodes = run.ok = scope.selection.objects?.length ?? 0;
-    const made = command.run(snapshot, request.args, scope);
+    const made = atDaemon(call, snapshot) ?? command.run(snapshot, request.args, scope);
     return made instanceof Promise ? made.then(outcome) : outcome(made);
   };
   const admitted = inSlices(admit(call, snapshot, judges));
@@ -54,9 +56,10 @@ export async function runAct(call: Call<Act<unknown>>): Promise<Outcome> {
   const snapshot = services.store.current;
   const scope = atOnce(admit(call, snapshot));
   run.nodes = scope.selection.objects?.length ?? 0;
-  await auditNow(services, request, 'Allowed');
+  await auditNow(services, request, 'Allowed').catch(nothingDone);
   services.runs.start(run, scope.selection.nodes);
-  const answer = await redacted(snapshot, scope, () => command.run(snapshot, request.args, scope));
+  const answer = await (atDaemon(call, snapshot) ??
+    redacted(snapshot, scope, () => command.run(snapshot, request.args, scope)));
   run.ok = run.nodes;
   run.messages = 'messages' in answer ? answer.messages : undefined;
   if ('notes' in answer && answer.notes?.length) run.notes = answer.notes.map(sentenceWithoutSecrets);

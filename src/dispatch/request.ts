@@ -1,3 +1,4 @@
+import type { TokenScope } from '../access/token-scope.ts';
 import type { Refusals } from '../access/refusals.ts';
 import type { Answer, AnyCommand, CommandServices, Ranges } from '../commands/command.ts';
 import type { WorkerServices } from '../commands/per-node.ts';
@@ -5,11 +6,13 @@ import type { NodeResult } from '../core/results.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import type { Effects } from '../nodes/index.ts';
+import type { DaemonServers } from '../names/index.ts';
+import type { ClientFiles, Effects } from '../nodes/index.ts';
 import type { LongWork } from '../work/index.ts';
 import type { WorkUnderWay } from './long.ts';
 import type { NodeResults } from './per-node.ts';
-import type { Run, Runs } from './runs.ts';
+import type { Run } from './run.ts';
+import type { Runs } from './runs.ts';
 
 /** One request for a command, from wherever it came. */
 export interface Request {
@@ -22,6 +25,8 @@ export interface Request {
   /** The node range or object names, for the audit log. */
   readonly range: string;
   readonly user: string;
+  /** What the token is limited to; undefined: it is not, or none was used. */
+  readonly scope: TokenScope | undefined;
   /** The peer's address. */
   readonly client: string;
   readonly token: string | undefined;
@@ -40,6 +45,8 @@ export interface Request {
   readonly signal: () => AbortSignal;
   /** The client does not wait for the end of the work. */
   readonly detached: boolean;
+  /** Files that came with it; removed when its work has ended. */
+  readonly files?: ClientFiles | undefined;
   /** Hears of the run's id before anything else happens. */
   began(run: string): void;
 }
@@ -71,6 +78,7 @@ export interface DispatchServices extends CommandServices, Ranges {
   readonly workerServices: WorkerServices;
   readonly effects: Effects;
   readonly longWork: LongWork;
+  readonly daemons: DaemonServers;
   readonly seal: Seal;
   readonly audit: boolean;
   readonly refusals: Refusals;

@@ -1,53 +1,46 @@
-import type { AnyCommand, RunBoard, RunFilter, RunHead } from '../commands/command.ts';
-import { errorKinds, Fault } from '../core/errors.ts';
+import type { AnyCommand, RunFilter, RunHead } from '../commands/command.ts';
+import { Fault } from '../core/errors.ts';
+import type { RunNews, RunOwner } from '../core/event-kinds.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
 import { type NodeResult, shownResult } from '../core/results.ts';
+import type { ServerLoad } from '../database/servers.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
-import type { Batch, RunRecord } from '../work/index.ts';
-import type { RunNews, RunOwner } from '../core/event-kinds.ts';
-import { RunProgress } from './run-progress.ts';
-
-export interface Run {
-  readonly id: string;
-  readonly command: string;
-  readonly user: string;
-  /** Apart, since those who hear of runs keep it for longer than the rest. */
-  readonly owner: { readonly user: string; isOwned: boolean };
-  readonly started: number;
-  finished: number | undefined;
-  nodes: number;
-  ok: number;
-  failed: number;
-  errorcode: number;
-  /** Nodes whose output is not kept as a whole. */
-  cut: number | undefined;
-  /** Only of commands that work node by node; 'dropped' when they took too much memory. */
-  results: object[] | 'dropped' | undefined;
-  /** The memory they take, roughly, in bytes. */
-  weight: number;
-  /** How far the work on nodes is that takes long; of those whose result is not there. */
-  underWay: Map<string, string> | undefined;
-  /** What an act had to say. */
-  messages: readonly string[] | undefined;
-  /** What was taken though it looks wrong. */
-  notes: readonly string[] | undefined;
-  /** Of long work: how far it is, how it ended, and why it failed. */
-  readonly progress: RunProgress | undefined;
-  end: RunEnd | undefined;
-  /** What can be cancelled has one. */
-  abort: AbortController | undefined;
-}
-
-export interface RunEnd {
-  readonly state: 'finished' | 'cancelled' | 'interrupted';
-  readonly error: readonly string[];
-}
+import type { Batch } from '../work/index.ts';
+import {
+  cannotBeCancelled,
+  detailsOf,
+  hasEnded,
+  headOf,
+  isOf,
+  newRun,
+  newsOf,
+  noSuchRun,
+  type Run,
+  type RunEnd,
+  shownRun,
+  stateOf,
+} from './run.ts';
 
 /** Who hears of runs. */
 export interface RunAudience {
+  /** Whether anybody would hear. */
+  readonly isHeard: boolean;
   run(news: RunNews, targets: readonly string[] | undefined, owner: RunOwner): void;
   /** Comes often; what it is then is asked for when it is sent. */
   progress(run: string, news: () => RunNews, targets: readonly string[] | undefined, owner: RunOwner): void;
+}
+
+/** Who keeps runs for others, and for longer than this process lives. It is asked often and takes its time. */
+export interface RunKeeper {
+  /** Its work begins, on these nodes; others hear of it. */
+  started(run: Run, targets: readonly string[] | undefined): void;
+  changed(run: Run): void;
+  /** Nothing of it is kept any longer. */
+  forgotten(run: Run): void;
+  /** It goes on for so long that what was kept of it has to be kept again. */
+  renewed(run: Run): void;
+  /** Resolves when others know of it, or cannot be informed. */
+  kept(run: Run): Promise<void>;
 }
 
 /** What became of the runs of a command. */
@@ -66,14 +59,21 @@ interface RunLimits {
   readonly memory: number;
 }
 
-const defaultLimits: RunLimits = { age: 86_400_000, count: 20_000, memory: 64 << 20 };
-const droppedNote = 'The results are no longer kept: those of all runs took more memory than they may use.';
-const interruption = 'muster was stopped or killed meanwhile; nothing half-made is left. Send the request again.';
+export interface RunsOptions {
+  readonly limits?: RunLimits;
+  readonly now?: () => number;
+  readonly audience?: RunAudience;
+  readonly keeper?: RunKeeper;
+}
+
+/** Milliseconds that a run is kept. */
+export const keptFor = 86_400_000;
+const defaultLimits: RunLimits = { age: keptFor, count: 20_000, memory: 64 << 20 };
 /** The part of the limits that is in use after something was dropped. */
 const roomy = 0.9;
 
-/** Keeps runs for a day, within bounds: when there are too many, the oldest finished ones go first; when their results take too much memory, the results do. */
-export class Runs implements RunBoard {
+/** Keeps the runs of this server for a day, within bounds: when there are too many, the oldest finished ones go first; when their results take too much memory, the results do. */
+export class Runs {
   readonly #runs = new Map<string, Run>();
   /** The latest reads, each in the place its number gives. There are many and they live long, so they cost no more than that. */
   readonly #reads: Run[] = [];
@@ -81,16 +81,18 @@ export class Runs implements RunBoard {
   readonly #limits: RunLimits;
   readonly #now: () => number;
   readonly #audience: RunAudience | undefined;
+  readonly #keeper: RunKeeper | undefined;
   /** Those under way that others hear of, with the nodes they work on. */
   readonly #reported = new Map<Run, readonly string[] | undefined>();
   readonly #counts = new Map<string, RunCount>();
   #begun = 0;
   #memory = 0;
 
-  constructor(limits: RunLimits = defaultLimits, now: () => number = Date.now, audience?: RunAudience) {
+  constructor({ limits = defaultLimits, now = Date.now, audience, keeper }: RunsOptions = {}) {
     this.#limits = limits;
     this.#now = now;
     this.#audience = audience;
+    this.#keeper = keeper;
   }
 
   /** By command, of all that work on nodes or outside the database. */
@@ -103,12 +105,20 @@ export class Runs implements RunBoard {
     return this.#reported.size;
   }
 
-  begin(command: string, user: string, kind: AnyCommand['kind']): Run {
+  /** Those and their nodes, as lists of servers show them. */
+  get load(): ServerLoad {
+    let nodes = 0;
+    for (const run of this.#reported.keys()) nodes += run.nodes;
+    return { jobs: this.#reported.size, nodes };
+  }
+
+  begin(command: string, user: string, kind: AnyCommand['kind'], by?: string): Run {
     const number = ++this.#begun;
-    const run = newRun(this.#ids.id(number), command, user, this.#now(), kind);
+    const run = newRun(this.#ids.id(number), command, user, this.#now(), kind, by);
     if (kind === 'query') this.#reads[number % this.#limits.count] = run;
     else {
       this.#runs.set(run.id, run);
+      this.#keeper?.changed(run);
       if (this.#runs.size > this.#limits.count) this.#forget();
     }
     return run;
@@ -117,12 +127,19 @@ export class Runs implements RunBoard {
   /** It was allowed and its work begins, which others hear of. */
   start(run: Run, targets: readonly string[] | undefined): void {
     this.#reported.set(run, targets);
-    this.#audience?.run(newsOf(run), targets, run.owner);
+    this.#audience?.run(news(run), targets, run.owner);
+    this.#keeper?.started(run, targets);
+  }
+
+  /** Resolves when the run can be found at all servers. */
+  async kept(run: Run): Promise<void> {
+    await this.#keeper?.kept(run);
   }
 
   /** Notes how far the work on a node is. */
   note(run: Run, node: string, sentence: string): void {
     (run.underWay ??= new Map()).set(node, sentence);
+    this.#keeper?.changed(run);
   }
 
   /** Notes one node's result. */
@@ -157,23 +174,18 @@ export class Runs implements RunBoard {
     run.errorcode = errorcode;
     run.end = end && { ...end, error: end.error.map(sentenceWithoutSecrets) };
     run.progress?.end();
+    if (this.#runs.has(run.id)) this.#keeper?.changed(run);
     if (this.#reported.size > 0 && this.#reported.has(run)) this.#reportEnd(run);
-  }
-
-  /** Long work of an earlier muster. */
-  restore({ run: id, command, user, started, interrupted }: RunRecord, isOwned: boolean): void {
-    const run = newRun(id, command, user, started, 'change');
-    run.owner.isOwned = isOwned;
-    run.finished = interrupted;
-    run.errorcode = errorKinds.unavailable.code;
-    run.end = { state: 'interrupted', error: [interruption] };
-    this.#runs.set(id, run);
   }
 
   /** An account was made or removed: runs of that name are nobody's from now on, and those with full rights see them. */
   disown(user: string): void {
     for (const runs of [this.#runs.values(), this.#reads])
-      for (const run of runs) if (run?.user === user) run.owner.isOwned = false;
+      for (const run of runs) {
+        if (run?.user !== user || !run.owner.isOwned) continue;
+        run.owner.isOwned = false;
+        if (this.#runs.has(run.id)) this.#keeper?.changed(run);
+      }
   }
 
   /** Nodes that the user's commands are at work on. */
@@ -183,27 +195,27 @@ export class Runs implements RunBoard {
     return nodes;
   }
 
-  show(id: string, user: string, seesAll: boolean): unknown {
-    const run = this.#find(id, user, seesAll);
-    const { results, progress, underWay, end, cut, messages, notes } = run;
-    return {
-      ...headOf(run),
-      cut,
-      messages,
-      notes,
-      ...(end ? { error: end.error } : {}),
-      ...(progress ? { lines: [...progress.lines], linesBefore: progress.linesBefore } : {}),
-      ...(underWay?.size ? { underWay: Object.fromEntries(underWay) } : {}),
-      ...(results === 'dropped' ? { note: droppedNote } : results ? { results: [...results] } : {}),
-    };
+  has(id: string): boolean {
+    return this.#runs.has(id) || this.#read(id) !== undefined;
+  }
+
+  show(id: string, user: string, seesAll: boolean, by?: string): object {
+    const run = this.#find(id, user, seesAll, by);
+    const { results, end } = run;
+    return shownRun(headOf(run), end?.error ?? [], detailsOf(run), Array.isArray(results) ? [...results] : undefined);
   }
 
   /** The newest first. Readings of the database are not among them: each has ended before anybody could ask. */
-  list({ state, user: only, command, limit }: RunFilter, user: string, seesAll: boolean): readonly RunHead[] {
+  list(
+    { state, user: only, command, limit }: RunFilter,
+    user: string,
+    seesAll: boolean,
+    by?: string,
+  ): readonly RunHead[] {
     const found: RunHead[] = [];
     for (const run of [...this.#runs.values()].reverse()) {
       if (found.length === limit) break;
-      if (!seesAll && !isOf(run, user)) continue;
+      if (!seesAll && !isOf(run, user, by)) continue;
       if (only !== undefined && run.user !== only) continue;
       if (command !== undefined && run.command !== command) continue;
       if (state !== undefined && stateOf(run) !== state) continue;
@@ -212,22 +224,36 @@ export class Runs implements RunBoard {
     return found;
   }
 
-  cancel(id: string, user: string, seesAll: boolean): void {
-    const run = this.#find(id, user, seesAll);
-    if (run.finished !== undefined) throw new Fault('invalid', `Run ${id} has ended; there is nothing to cancel.`);
-    if (!run.abort)
-      throw new Fault('invalid', `Run ${id} cannot be cancelled: ${run.command} is done at once or not at all.`);
-    run.abort.abort(new Fault('invalid', 'The run was cancelled.'));
+  cancel(id: string, user: string, seesAll: boolean, by?: string): void {
+    const run = this.#find(id, user, seesAll, by);
+    if (run.finished !== undefined) throw hasEnded(id);
+    if (!run.abort) throw cannotBeCancelled(id, run.command);
+    this.#abort(run);
+  }
+
+  /** Ends it for somebody whose rights another server has checked. */
+  stop(id: string): void {
+    const run = this.#runs.get(id);
+    if (run?.finished === undefined && run?.abort) this.#abort(run);
   }
 
   /** Drops what is too old; called now and then. */
   expire(): void {
     const oldest = this.#now() - this.#limits.age;
-    for (const run of this.#runs.values()) if (run.finished !== undefined && run.finished < oldest) this.#drop(run);
+    for (const run of this.#runs.values()) {
+      if (run.finished === undefined) this.#keeper?.renewed(run);
+      else if (run.finished < oldest) this.#drop(run);
+    }
+  }
+
+  #abort(run: Run): void {
+    run.abort!.abort(new Fault('invalid', 'The run was cancelled.'));
+    void this.#keeper?.kept(run);
   }
 
   #reportProgress(run: Run): void {
-    this.#audience?.progress(run.id, () => newsOf(run), this.#reported.get(run), run.owner);
+    this.#audience?.progress(run.id, () => news(run), this.#reported.get(run), run.owner);
+    this.#keeper?.changed(run);
   }
 
   #reportEnd(run: Run): void {
@@ -241,13 +267,12 @@ export class Runs implements RunBoard {
       nodesOk: nodesOk + run.ok,
       nodesFailed: nodesFailed + run.failed,
     });
-    this.#audience?.run(newsOf(run), targets, run.owner);
+    this.#audience?.run(news(run), targets, run.owner);
   }
 
-  #find(id: string, user: string, seesAll: boolean): Run {
+  #find(id: string, user: string, seesAll: boolean, by: string | undefined): Run {
     const run = this.#runs.get(id) ?? this.#read(id);
-    if (!run || (!isOf(run, user) && !seesAll))
-      throw new Fault('unknown-object', `There is no run "${id}" of yours; runs are kept for a day.`);
+    if (!run || (!isOf(run, user, by) && !seesAll)) throw noSuchRun(id);
     return run;
   }
 
@@ -263,7 +288,9 @@ export class Runs implements RunBoard {
     const count = this.#limits.count * roomy;
     for (const run of this.#runs.values()) {
       if (this.#runs.size <= count) return;
-      if (run.finished !== undefined) this.#drop(run);
+      if (run.finished === undefined) continue;
+      this.#drop(run);
+      this.#keeper?.forgotten(run);
     }
   }
 
@@ -285,6 +312,7 @@ export class Runs implements RunBoard {
     run.weight = 0;
     if (run.results) run.results = 'dropped';
     run.progress?.drop();
+    this.#keeper?.changed(run);
   }
 
   #drop(run: Run): void {
@@ -293,66 +321,7 @@ export class Runs implements RunBoard {
   }
 }
 
-const isOf = (run: Run, user: string): boolean => run.user === user && run.owner.isOwned;
-
-const newRun = (id: string, command: string, user: string, started: number, kind: AnyCommand['kind']): Run => ({
-  id,
-  command,
-  user,
-  owner: { user, isOwned: true },
-  started,
-  finished: undefined,
-  nodes: 0,
-  ok: 0,
-  failed: 0,
-  errorcode: 0,
-  cut: undefined,
-  results: undefined,
-  weight: 0,
-  underWay: undefined,
-  messages: undefined,
-  notes: undefined,
-  progress: kind === 'long' ? new RunProgress() : undefined,
-  end: undefined,
-  abort: kind === 'per-node' || kind === 'long' ? new AbortController() : undefined,
-});
-
-const stateOf = ({ finished, end }: Run): RunHead['state'] =>
-  finished === undefined ? 'running' : (end?.state ?? 'finished');
-
-/** Who does what, since when, and how far it is. */
-function headOf(run: Run): RunHead {
-  const { id, command, user, nodes, ok, failed, errorcode, started, finished, progress } = run;
-  return {
-    id,
-    command,
-    user,
-    nodes,
-    ok,
-    failed,
-    errorcode,
-    state: stateOf(run),
-    started: new Date(started).toISOString(),
-    ...(finished === undefined ? {} : { finished: new Date(finished).toISOString() }),
-    ...(progress ? { progress: progress.now } : {}),
-  };
-}
-
-function newsOf({ id, command, user, nodes, ok, failed, progress, finished, errorcode, end }: Run): RunNews {
-  const isBegun = finished === undefined && ok + failed === 0 && !progress?.now.line;
-  return {
-    run: id,
-    state: finished !== undefined ? (end?.state ?? 'finished') : isBegun ? 'begun' : 'running',
-    command,
-    user,
-    nodes,
-    ok,
-    failed,
-    ...(progress ? { progress: progress.now } : {}),
-    ...(finished === undefined ? {} : { errorcode }),
-    ...(end && end.error.length > 0 ? { error: end.error } : {}),
-  };
-}
+const news = (run: Run): RunNews => newsOf(headOf(run), run.end?.error ?? []);
 
 /** What an object, an array or a text takes besides its content, and a member besides its value, in bytes; rough on purpose. */
 const perObject = 48;

@@ -39,8 +39,9 @@ function checkHost(snapshot: Snapshot, { permission }: Asked, name: string): voi
 
 /** A master is its maker's. Everybody else needs a rule for all nodes, or one that names it. */
 function checkMaster(snapshot: Snapshot, { permission, nodes }: Asked, name: string): void {
-  const { user, words, command } = permission;
-  if (isOwnMaster(snapshot, name, user)) return;
+  const { user, scope, words, command } = permission;
+  // A master is no node: a token that is limited to nodes is not for it, whoever made it.
+  if (scope?.noderange === undefined && isOwnMaster(snapshot, name, user)) return;
   const line = words.join(' ');
   const another = words.map((word) => (word === name ? otherName(name) : word)).join(' ');
   const isOpened = isAllowed(snapshot, permission, nodes, ({ range, line: pattern }) =>

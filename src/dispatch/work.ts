@@ -15,6 +15,8 @@ export interface Workplace {
   room?(): Room;
   /** Who takes output that is more than can be kept, if anybody does. */
   passOn?(): PassOn | undefined;
+  /** Waited for before something is changed on a node; absent: nobody has to agree. */
+  goAhead?(node: string): Promise<void>;
   /** Hands an effect to whoever keeps it. The result waits for what is promised, and gets the sentence that may come of it. */
   report(node: string, effect: Effect): Promise<string | void> | undefined;
 }
@@ -25,7 +27,7 @@ export function workOn<Shared, Target, Value>(
   user: string,
   nodes: readonly string[],
   plan: Plan<Shared, Target>,
-  { workerServices, files, room, passOn, signal, report }: Workplace,
+  { workerServices, files, room, passOn, signal, goAhead, report }: Workplace,
 ): AsyncIterable<readonly NodeResult<Value>[]> {
   const common = { ...workerServices, command: command.name, user, signal, files, room, passOn };
   const work = async (node: string, begun: () => void): Promise<NodeResult<Value>> => {
@@ -34,11 +36,13 @@ export function workOn<Shared, Target, Value>(
       ...common,
       node,
       begun,
+      goAhead: goAhead && (() => goAhead(node)),
       report(effect) {
         const keeping = report(node, effect);
         keeping?.catch(() => undefined);
         if (keeping) (kept ??= []).push(keeping);
       },
+      keep: async (effect) => void (await report(node, effect)),
     };
     let result: NodeResult<Value>;
     try {
@@ -58,7 +62,7 @@ function failureOf(node: string, error: unknown): NodeFailure {
 }
 
 /** The result with what became of its effects. */
-async function withSentences<Value>(
+export async function withSentences<Value>(
   result: NodeResult<Value>,
   kept: readonly Promise<string | void>[],
 ): Promise<NodeResult<Value>> {

@@ -22,7 +22,7 @@ export const basics = (root: Root): readonly Basics[] => [
 <code>userName</code> and <code>userPW</code> in the query or the body. If a token is sent, only the token counts.${
       root.takesAuthorization
         ? html` <code>Authorization: Bearer TOKEN</code>
-and <code>Authorization: Basic</code> with account and password are understood too.`
+and <code>Authorization: Basic</code> with account and password are understood too. Browsers sign in with <code>POST /session</code>.`
         : nothing
     }
 With a body of more than 64 KiB they must stand in the header or the query.

@@ -14,7 +14,7 @@ import { type Html, html, nothing } from './html.ts';
 import { groupOf, operationId, rowsAt } from './rows.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { framed } from './page-frame.ts';
-import { type PublicPath, publicPaths } from './public-paths.ts';
+import { type PublicPath, publicPathsAt } from './public-paths.ts';
 import type { Root } from '../endpoints/roots.ts';
 
 /** The interface at a root as one page of HTML that needs nothing else. */
@@ -33,7 +33,7 @@ export function docsPage(root: Root, endpoints: readonly Endpoint[], version: st
 ${basics(root).map(({ id, title, text, example, table = nothing }) =>
   section(id, title, html`${columns(text, example)}${table}`),
 )}
-${section('about', 'Without credentials', html`${publicPaths.map((path) => publicArticle(root, path))}`)}
+${section('about', 'Without credentials', html`${publicPathsAt(root).map((path) => publicArticle(root, path))}`)}
 ${groups.map(([group, rows]) => section(anchorOf(group), group, html`${rows.map((row) => endpointArticle(root, row))}`))}
 ${section('attributes', 'Attributes', html`${attributesLead}${types.map(attributeTable)}`)}
 </main>`,

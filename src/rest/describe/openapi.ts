@@ -2,8 +2,9 @@ import { attributeSchemas } from './attribute-schemas.ts';
 import { headerRefs, operation, publicOperation } from './operation.ts';
 import { dryRunOnNodesReply, dryRunReply, errorReply, groupOf, replies, rowsAt, streamLine } from './rows.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { publicPaths } from './public-paths.ts';
+import { publicPathsAt } from './public-paths.ts';
 import type { Root } from '../endpoints/roots.ts';
+import { cookieName } from '../http/session-cookie.ts';
 import { errorsAt, statusesAt } from './errors.ts';
 import { commonParameters, responseHeaders } from './parameters.ts';
 
@@ -11,7 +12,7 @@ import { commonParameters, responseHeaders } from './parameters.ts';
 export function openApiDocument(root: Root, endpoints: readonly Endpoint[], version: string): object {
   const rows = rowsAt(root, endpoints);
   const paths: Record<string, Record<string, object>> = {};
-  for (const publicPath of publicPaths) paths[publicPath.path] = { get: publicOperation(publicPath) };
+  for (const publicPath of publicPathsAt(root)) paths[publicPath.path] = { get: publicOperation(publicPath) };
   for (const row of rows) (paths[row.path] ??= {})[row.method.toLowerCase()] = operation(root, row);
   return {
     openapi: '3.1.0',
@@ -23,7 +24,7 @@ export function openApiDocument(root: Root, endpoints: readonly Endpoint[], vers
     },
     servers: [{ url: root.prefix }],
     tags: ['about', ...new Set(rows.map(groupOf))].map((name) => ({ name })),
-    security: [{ token: [] }, { userName: [], userPW: [] }],
+    security: [{ token: [] }, { userName: [], userPW: [] }, ...(root.takesSessions ? [{ session: [] }] : [])],
     paths,
     components: components(root, rows),
   };
@@ -38,6 +39,17 @@ export const components = (root: Root, rows: readonly Endpoint[] = []): object =
       name: 'X-Auth-Token',
       description: 'From POST /tokens; replaces the account.',
     },
+    ...(root.takesSessions
+      ? {
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: cookieName,
+            description:
+              'From POST /session, for browsers; requests that change something need the header X-CSRF-Token too.',
+          },
+        }
+      : {}),
     userName: { type: 'apiKey', in: 'query', name: 'userName', description: 'The account; goes with userPW.' },
     userPW: { type: 'apiKey', in: 'query', name: 'userPW', description: 'The password of the account.' },
   },
@@ -66,7 +78,7 @@ function failure(root: Root, status: number): object {
     headers: {
       ...headerRefs('X-Request-Id'),
       ...(status === 405 ? headerRefs('Allow') : {}),
-      ...(status === 503 ? headerRefs('Retry-After') : {}),
+      ...(status === 503 ? headerRefs('Retry-After', 'X-Muster-Done') : {}),
     },
     content: {
       'application/json': {

@@ -74,7 +74,7 @@ export const publicOperation = ({
 
 /** Only where it differs from what the document asks for everywhere. */
 function security(endpoint: Endpoint): object {
-  if (endpoint.needsToken) return { security: [{ token: [] }] };
+  if (endpoint.needsToken) return { security: [{ token: [] }, ...(endpoint.session ? [{ session: [] }] : [])] };
   if (carriesAccount(endpoint)) return { security: [{}, { token: [] }, { userName: [], userPW: [] }] };
   return {};
 }
@@ -115,7 +115,7 @@ function requestBody(endpoint: Endpoint): object {
 
 function successes(endpoint: Endpoint): Record<number, object> {
   const { method, reply, returns, example, defines } = endpoint;
-  const headers = headerRefs('X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision', 'X-Muster-Server');
+  const headers = headerRefs('X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision', 'X-Muster-Age', 'X-Muster-Server');
   const dryRun = canDryRun(endpoint);
   const withDryRun = `With dryRun=1: ${dryRunOf(endpoint).description}`;
   if (method === 'GET') {

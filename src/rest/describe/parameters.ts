@@ -7,7 +7,11 @@ export const pathParameters: Readonly<Record<string, string>> = {
   names:
     'Names of objects of the type, separated by commas; of nodes a node range. ALLRESOURCES stands for all where they are read.',
   noderange: 'Nodes: a name, a group or any other node range. ALLRESOURCES stands for all nodes where they are read.',
+  servicenode: 'The name of a service node, as servicenode of its nodes has it.',
   imgname: 'Names of operating system images, separated by commas. ALLRESOURCES stands for all where they are read.',
+  osdistro: 'The name of an operating system whose media were copied, such as rocky9.6-x86_64.',
+  kit: 'The name of a software kit, such as tools-1.0-1.',
+  kitcomponents: 'Names of components of kits, separated by commas.',
   netname: 'Names of networks, separated by commas. ALLRESOURCES stands for all where they are read.',
   policy_priority: 'Priorities of policy rules, separated by commas. ALLRESOURCES stands for all where they are read.',
   groupname: 'Names of groups, separated by commas. ALLRESOURCES stands for all where they are read.',
@@ -20,11 +24,16 @@ export const pathParameters: Readonly<Record<string, string>> = {
   account: 'bmcuser=... and bmcpw=..., separated by a comma.',
   kinds: 'Kinds of readings or parts, separated by commas or semicolons.',
   tablelist: 'Names of tables, separated by commas; exactly one where rows are named by keys.',
+  log: 'The name of a log: auditlog or eventlog.',
   attrlist: 'Names of columns, separated by commas.',
   columns: 'Columns as TABLE.COLUMN, or names of tables for all of theirs, separated by commas.',
   keys: 'Columns and the values they must have, separated by commas: net=10.1.0.0,mask=255.255.0.0.',
   type: 'A kind of hardware that announces itself, such as IMM2, CMM or REDFISH.',
   snapshot: 'The name of a snapshot.',
+  budget: 'The name of a power budget.',
+  bmcaccount: 'The name of an account of BMCs.',
+  settings: 'Names of BIOS settings, separated by commas.',
+  file: 'The path of a file on the nodes; slashes are written %2F.',
   change: 'The number of a change, as GET /changes lists them: the revision that it made.',
   id: 'The id of a run, from the header X-Muster-Run.',
 };
@@ -148,6 +157,16 @@ export const responseHeaders = {
     schema: { type: 'string' },
     description: 'Something was taken though it looks wrong, or output was cut: one sentence; the run shows more.',
   },
+  'X-Muster-Contested': {
+    schema: { type: 'string' },
+    description:
+      'The note says that another node keeps what this one was given, such as a MAC address, or that no machine can have that address.',
+  },
+  'X-Muster-Age': {
+    schema: count,
+    description:
+      'Seconds for which the server has not heard from its database; the reply may be that old. Absent if it is up to date.',
+  },
   'X-Muster-Server': {
     schema: { type: 'string' },
     description: 'The short host name of the server, for known callers who sent a preference.',
@@ -160,5 +179,10 @@ export const responseHeaders = {
       'respond-async, if the reply did not wait for the end of long work; handling=lenient, if it has results beside errors.',
   },
   Allow: { schema: { type: 'string' }, description: 'The methods the path offers.' },
+  'X-Muster-Done': {
+    schema: { type: 'string' },
+    description:
+      'With the status 503: `nothing` if nothing was done, so that the request may be sent to another server.',
+  },
   'Retry-After': { schema: count, description: 'Seconds after which trying again makes sense.' },
 } as const;

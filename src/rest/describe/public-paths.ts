@@ -1,3 +1,5 @@
+import type { Root } from '../endpoints/roots.ts';
+
 /** Paths below every root that are answered without credentials; they run no command. */
 export const publicPaths = [
   {
@@ -10,9 +12,9 @@ export const publicPaths = [
   {
     path: '/health',
     operationId: 'getHealth',
-    summary: 'Whether the service is up; status 503 if it is not.',
+    summary: 'Whether the service is up, and its version; status 503 if it is not up.',
     contentType: 'application/json',
-    example: { status: 'up' },
+    example: { status: 'up', version: '0.1.0' },
     unavailable: { status: 'down' },
   },
   {
@@ -33,6 +35,13 @@ export const publicPaths = [
     summary: 'The manual: a page for each task, with a search over all of them and over this interface.',
     contentType: 'text/html',
   },
+  {
+    path: '/console',
+    operationId: 'getConsole',
+    summary: 'The web console: the cluster in a browser. Its pages sign in with POST /session.',
+    contentType: 'text/html',
+    only: '/muster',
+  },
 ] as const satisfies readonly PublicPath[];
 
 export interface PublicPath {
@@ -41,6 +50,11 @@ export interface PublicPath {
   readonly summary: string;
   readonly contentType: 'application/json' | 'text/html';
   readonly example?: unknown;
+  /** Offered at this root only. */
+  readonly only?: '/muster';
   /** The body when the status is 503. */
   readonly unavailable?: unknown;
 }
+
+export const publicPathsAt = ({ prefix }: Root): readonly PublicPath[] =>
+  publicPaths.filter((each: PublicPath) => each.only === undefined || each.only === prefix);

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { resourceGroups } from './rows.ts';
+import { consoleRoutes } from './console-files.ts';
 import { docsPage } from './docs.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { type HttpRequest, logRequest } from '../http/request-log.ts';
@@ -8,6 +9,7 @@ import type { Manual } from './manual.ts';
 import { framePolicy } from './page-frame.ts';
 import { jsonText } from '../http/body-writer.ts';
 import { formAsked } from '../http/parameters.ts';
+import { oidcRoutes } from '../http/oidc-routes.ts';
 import { publicPaths } from './public-paths.ts';
 import { StartGate } from '../http/start-gate.ts';
 import { faultOf, sendBody, sendFault } from '../http/reply.ts';
@@ -15,8 +17,10 @@ import { Fault } from '../../core/errors.ts';
 import type { Root } from '../endpoints/roots.ts';
 import type { RestServices } from '../endpoints/endpoint.ts';
 
-interface PublicRoute {
+export interface PublicRoute {
   readonly path: string;
+  /** GET and HEAD, if absent. */
+  readonly methods?: readonly string[];
   answer(request: HttpRequest, response: ServerResponse): void;
 }
 
@@ -24,17 +28,19 @@ interface PublicRoute {
 export function publicRoutes(services: RestServices, root: Root): PublicRoute[] {
   const { store, version } = services;
   const json = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
-  const up = json({ status: 'up' });
-  const down = json({ status: 'down' });
+  const up = json({ status: 'up', version });
   const groups = resourceGroups(root, endpoints);
-  const bodies: Record<Exclude<(typeof publicPaths)[number]['path'], '/manual'>, (url: string) => Buffer> = {
+  const bodies: Record<
+    Exclude<(typeof publicPaths)[number]['path'], '/manual' | '/console'>,
+    (url: string) => Buffer
+  > = {
     '/': (url) => Buffer.from(`${jsonText(groups, formAsked(root, url))}\n`),
-    '/health': () => (store.healthy ? up : down),
+    '/health': () => (store.healthy ? up : json({ status: 'down', ...(store.age > 0 && { age: store.age }) })),
     '/openapi.json': whenAsked(() => json(openApiDocument(root, endpoints, version))),
     '/docs': whenAsked(() => Buffer.from(docsPage(root, endpoints, version))),
   };
   const fixed = publicPaths.flatMap(({ path, contentType }) =>
-    path === '/manual'
+    path === '/manual' || path === '/console'
       ? []
       : {
           path: path === '/' ? '' : path,
@@ -42,11 +48,12 @@ export function publicRoutes(services: RestServices, root: Root): PublicRoute[] 
             const body = bodies[path](url);
             if (contentType === 'text/html') return sendPage(response, body);
             const headers = { 'Content-Type': `${contentType}; charset=utf-8` };
-            return sendBody(response, body === down ? 503 : 200, headers, body);
+            return sendBody(response, path === '/health' && body !== up ? 503 : 200, headers, body);
           },
         },
   );
-  return [...fixed, ...manualRoutes(services, root)];
+  const forBrowsers = root.takesSessions ? consoleRoutes(services, root) : [];
+  return [...fixed, ...manualRoutes(services, root), ...oidcRoutes(services, root), ...forBrowsers];
 }
 
 const sendPage = (response: ServerResponse, page: string | Buffer): void =>

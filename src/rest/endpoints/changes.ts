@@ -4,7 +4,7 @@ import { Fault } from '../../core/errors.ts';
 import { rowsListed } from '../../objects/history.ts';
 import { momentForms } from '../../objects/moments.ts';
 import { anyMembers, endpoint, type Endpoint } from './endpoint.ts';
-import { splitList } from './definitions.ts';
+import { isSet, splitList } from './definitions.ts';
 
 const id = Type.Integer({ minimum: 1, description: 'the number of the change, which is the revision it made' });
 const count = Type.Integer({ minimum: 0 });
@@ -37,7 +37,7 @@ const origin = {
   rows: Type.Integer({ minimum: 1, description: 'how many rows it changed, of those asked for that you may see' }),
 };
 
-const listReply = Type.Object({
+export const listReply = Type.Object({
   changes: Type.Array(
     Type.Object({
       ...origin,
@@ -55,7 +55,7 @@ const listReply = Type.Object({
   ),
 });
 
-const entryReply = Type.Object({ ...origin, changes: Type.Array(row) });
+export const entryReply = Type.Object({ ...origin, changes: Type.Array(row) });
 
 const diffReply = Type.Object({
   from: Type.Integer({ minimum: 0, description: 'the revision of the first state' }),
@@ -92,6 +92,12 @@ const rowsOfNodes =
   'only rows of these nodes, also of nodes that are no longer there; a group that is named counts with its own rows too';
 const rowsOfTables = 'only rows of these tables, separated by commas';
 
+function byWhom(user: string | undefined, mine: string | undefined): { user?: string | undefined; mine?: boolean } {
+  if (!isSet('mine', mine, '1')) return { user };
+  if (user !== undefined) throw new Fault('malformed', 'user and mine: give one of them.');
+  return { mine: true };
+}
+
 export const changes: Endpoint[] = [
   endpoint('GET /changes', {
     command: lschanges,
@@ -101,15 +107,16 @@ export const changes: Endpoint[] = [
       noderange: rowsOfNodes,
       table: rowsOfTables,
       user: 'only changes by this user',
+      mine: '1: only your own changes',
       command: 'only changes by this command, such as chdef',
       since: `only changes from then on: ${momentForms}`,
       until: `only changes up to then: ${momentForms}`,
       limit: 'how many at most, up to 1000; usually 100',
     },
-    args: ({ query: { noderange, table, user, command, since, until, limit } }) => ({
+    args: ({ query: { noderange, table, user, mine, command, since, until, limit } }) => ({
       range: noderange,
       tables: table === undefined ? undefined : splitList(table),
-      user,
+      ...byWhom(user, mine),
       command,
       since,
       until,

@@ -81,6 +81,12 @@ export const columns: Endpoint[] = [
       add: columnsMember('TABLE.COLUMN: items that are put before those in effect'),
       remove: columnsMember('TABLE.COLUMN: items that are taken out of those in effect'),
       tables: Type.Optional(Type.Array(Type.String(), { description: 'tables whose rows of the nodes are removed' })),
+      where: Type.Optional(
+        Type.Array(Type.String(), {
+          maxItems: 10,
+          description: 'only nodes that meet all of these: TABLE.COLUMN, one of == != =~ !~, and a value',
+        }),
+      ),
     }),
     args: (input) => ({
       range: input.params['noderange']!,
@@ -88,6 +94,7 @@ export const columns: Endpoint[] = [
       add: rowMember(input, 'add'),
       remove: rowMember(input, 'remove'),
       tables: input.body['tables'] as string[] | undefined,
+      where: input.body['where'] as string[] | undefined,
     }),
     summary: "Change columns of nodes' own rows.",
     example: { body: { set: { 'nodepos.rack': 'r5' }, add: { 'nodelist.groups': 'spare' } } },

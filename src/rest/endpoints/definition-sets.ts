@@ -1,10 +1,9 @@
 import { Type } from 'typebox';
 import { chdef, chdefs, lsdef, lstypes, mkdefs, rmdefs } from '../../commands/index.ts';
-import { Fault } from '../../core/errors.ts';
 import type { Definition } from '../../objects/definition-set.ts';
 import { valueText } from './definition-body.ts';
 import { anyMembers, endpoint, type Endpoint, type Input, members } from './endpoint.ts';
-import { allResources, splitList } from './definitions.ts';
+import { allResources, isSet, splitList } from './definitions.ts';
 
 const texts = Type.Array(Type.String());
 const names = Type.String({ description: 'a node range, or names joined by commas' });
@@ -48,11 +47,6 @@ function readingOf({ params, query }: Input) {
     ownScripts: isSet('scripts', query['scripts'], 'own'),
     ownValues: isSet('values', query['values'], 'own'),
   };
-}
-
-function isSet(name: string, value: string | undefined, only: string): boolean {
-  if (value !== undefined && value !== only) throw new Fault('malformed', `${name}: the only value is ${only}.`);
-  return value !== undefined;
 }
 
 const example = { n1: { groups: 'all,compute', mgt: 'ipmi' } };
@@ -117,6 +111,12 @@ export const definitionSets: Endpoint[] = [
     body: members({
       definitions,
       template: Type.Optional(Type.String({ description: 'a template, or an existing object to begin with' })),
+      fill: Type.Optional(
+        Type.Boolean({
+          description:
+            'images get the files and directories of their profile, provmethod, osvers and osarch, as after copycds',
+        }),
+      ),
       existing: fate(
         'what becomes of objects that exist: the request is refused (as a rule), or they are kept as they are, or replaced',
         'refuse',
@@ -132,8 +132,8 @@ export const definitionSets: Endpoint[] = [
     reply: 'object',
     returns: Type.Object({ created: texts, replaced: texts, kept: texts, unknownMembers: texts }),
     args: (input) => {
-      const { template, existing, members: fateOfMembers } = input.body as MakeBody;
-      return { definitions: definitionsOf(input), template, existing, members: fateOfMembers };
+      const { template, fill, existing, members: fateOfMembers } = input.body as MakeBody;
+      return { definitions: definitionsOf(input), template, fill, existing, members: fateOfMembers };
     },
     summary: 'Create objects of any types in one change; the reply says what became of each.',
     example: {
@@ -180,6 +180,7 @@ export const definitionSets: Endpoint[] = [
     body: members({
       definitions: Type.Array(members(one)),
       missing: fate('what becomes of names that nothing has: refuse as a rule', 'refuse', 'skip'),
+      force: Type.Optional(Type.Boolean({ description: 'true: also images that nodes are set to' })),
     }),
     reply: 'object',
     returns: Type.Object({
@@ -200,6 +201,7 @@ export const definitionSets: Endpoint[] = [
 interface Removal {
   readonly definitions: { readonly type: string; readonly names: string }[];
   readonly missing?: 'refuse' | 'skip';
+  readonly force?: boolean;
 }
 
 interface ChangeBody {
@@ -210,6 +212,7 @@ interface ChangeBody {
 
 interface MakeBody {
   readonly template?: string;
+  readonly fill?: boolean;
   readonly existing?: 'refuse' | 'keep' | 'replace';
   readonly members?: 'refuse' | 'skip';
 }

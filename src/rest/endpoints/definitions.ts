@@ -35,6 +35,15 @@ export const atMoment = {
 
 export const allResources = 'ALLRESOURCES';
 
+/** Of a query parameter that has one value. */
+export function isSet(name: string, value: string | undefined, only: string): boolean {
+  if (value !== undefined && value !== only) throw new Fault('malformed', `${name}: the only value is ${only}.`);
+  return value !== undefined;
+}
+
+/** What images that nodes are set to are removed with. */
+export const forced = { force: '1: also if nodes are set to it; they then have nothing to boot.' } as const;
+
 export const splitList = (text: string): string[] => [...new Set(text.split(/[,;]/).filter((item) => item !== ''))];
 
 export function definitionRows(rows: DefinitionRows): Endpoint[] {
@@ -122,7 +131,8 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
         }),
     endpoint(`DELETE ${one}`, {
       command: rmdef,
-      args: (input) => ({ type, names: named(input) }),
+      ...(type === 'osimage' ? { query: forced } : {}),
+      args: (input) => ({ type, names: named(input), force: isSet('force', input.query['force'], '1') || undefined }),
       range: segment,
       summary: `Remove ${plural}.`,
       example: { path: `${all}/${newName}` },

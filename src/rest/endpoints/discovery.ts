@@ -1,7 +1,14 @@
 import { Type } from 'typebox';
-import { bmcdiscover, lsslp, nodediscoverls, nodediscoverstart, nodediscoverstop } from '../../commands/index.ts';
+import {
+  bmcdiscover,
+  switchdiscover,
+  lsslp,
+  nodediscoverls,
+  nodediscoverstart,
+  nodediscoverstop,
+} from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
-import { type Endpoint, endpoint, type Input, members } from './endpoint.ts';
+import { type Endpoint, endpoint, type Input, members, requiredText } from './endpoint.ts';
 
 export const discovery: Endpoint[] = [
   endpoint('GET /discovery', {
@@ -122,6 +129,44 @@ export const services: Endpoint[] = [
       path: '/services/bmcdiscover/iprange=127.10.0.0/28,bmcuser=admin,bmcpw=PASSWORD',
       reply: ['127.10.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:bc:00:00:00:00'],
     },
+  }),
+  endpoint('POST /services/switchdiscover', {
+    command: switchdiscover,
+    reply: 'object',
+    body: members({
+      addresses: requiredText('missing-member', 'addresses and ranges such as 10.1.0.0/24, separated by commas'),
+      method: Type.Optional(
+        Type.Enum(['snmp', 'lldp'], {
+          description: 'snmp (the default): the switches at the addresses; lldp: the switches that these hear by LLDP',
+        }),
+      ),
+    }),
+    args: ({ body: { addresses, method } }) => ({
+      addresses: addresses as string,
+      ...(method === undefined ? {} : { method: method as 'snmp' | 'lldp' }),
+    }),
+    returns: Type.Object({
+      switches: Type.Array(
+        Type.Object({
+          address: Type.String({ description: 'empty if a neighbour announces none' }),
+          name: Type.String({ description: 'what it calls itself' }),
+          mac: Type.String(),
+          ports: Type.Optional(Type.Integer({ description: 'only of switches that muster asked' })),
+          description: Type.String(),
+          heardby: Type.Optional(Type.String({ description: 'by LLDP: the switch that hears it, and its port' })),
+        }),
+      ),
+    }),
+    summary: 'Switches in an address range, by SNMP (version 2c).',
+    description:
+      'A switch is a device that has a bridge with ports. muster asks with the community in the site attribute snmpc, or public. With the method lldp, muster asks the switches which neighbours they hear (LLDP-MIB), and lists those that are bridges. Nothing is stored.',
+    example: {
+      body: { addresses: '127.10.0.1-127.10.0.2' },
+      reply: {
+        switches: [{ address: '10.1.0.2', name: 'tor1', mac: '02:bc:00:00:00:00', ports: 48, description: 'a switch' }],
+      },
+    },
+    only: '/muster',
   }),
   endpoint('GET /services/checkbmcauth/{address}/{account}', {
     command: bmcdiscover,

@@ -1,7 +1,9 @@
 import { type TProperties, type TSchema, Type } from 'typebox';
+import type { OidcLogins, SiteAccounts } from '../../accounts/index.ts';
 import type { AnyCommand, Command } from '../../commands/command.ts';
 import type { Logger } from '../../core/log.ts';
 import type { DispatchServices } from '../../dispatch/request.ts';
+import type { ClientFiles } from '../../nodes/index.ts';
 import type { Authenticator } from '../http/authenticate.ts';
 import type { Concurrency, Connections } from '../http/connections.ts';
 import type { BodyBudgets } from '../http/incoming-body.ts';
@@ -25,8 +27,14 @@ export interface Input {
   readonly query: Readonly<Record<string, string>>;
   /** The header Last-Event-ID, of rows that send events. */
   readonly lastEventId: string | undefined;
+  /** Of rows that take an archive: what came in it; undefined in a dry run, for which none is read. */
+  readonly files: Pick<ClientFiles, 'directory' | 'names'> | undefined;
   /** X-Expect-Nodes was sent. */
   readonly expectsNodes: boolean;
+  /** The connection is to become a WebSocket. */
+  readonly isUpgrade: boolean;
+  /** Of requests with the cookie of a session: what those of them that change something have to show. */
+  readonly csrf: string | undefined;
 }
 
 /** One row of the specification's tables. Router, checks, audit, OpenAPI document and reference page are made from it. */
@@ -60,10 +68,16 @@ export interface Endpoint {
   readonly only?: '/muster';
   /** Takes large bodies. */
   readonly bulk?: boolean;
-  /** Only account and password count; a token that is sent along does not. */
-  readonly byAccount?: boolean;
+  /** It may become a WebSocket. */
+  readonly upgrades?: true;
+  /** Its body is a tar archive of files, and no JSON. */
+  readonly archive?: true;
+  /** Only account and password count; a token that is sent along does not. `first`: it does where there is no account, and tokens have limits. */
+  readonly byAccount?: true | 'first';
   /** Only for callers who used a token. */
   readonly needsToken?: boolean;
+  /** It begins a session of a browser, which no page of another site may do, or ends it. */
+  readonly session?: 'begins' | 'ends';
 }
 
 export interface Chosen {
@@ -124,6 +138,9 @@ export interface Route {
 /** What the REST interface needs of the other parts. */
 export interface RestServices extends DispatchServices {
   readonly authenticator: Authenticator;
+  readonly siteAccounts: SiteAccounts;
+  /** Logins at a provider of OpenID Connect, if one is set. */
+  readonly oidc: OidcLogins | undefined;
   readonly concurrency: Concurrency;
   readonly connections: Connections;
   readonly bodies: BodyBudgets;

@@ -21,8 +21,9 @@ const example = [
 const description = `Server-sent events: lines \`id\`, \`event\` (the kind) and \`data\` (one JSON object, with \`kind\` again), then a blank one. Kinds:
 change: a change set of the journal: revision, time, user, client, command, run, and rows, each {table, nodes or keys, set, new, removed}: rows that became the same stand together; nodes are names in the table's node column (of groups too), keys are objects of key columns in other tables; set has the columns that changed, null where one was cleared, secrets as ********; new and removed are true where a row was made or is gone. A change of many rows comes in several events, all but the last of them with "more":true and without an id.
 status: what nodes are doing: nodes, and those of status, statustime, appstatus, appstatustime, updatestatus and updatestatustime that became known.
-power: nodes, and power (on, off, or what the BMC calls it), when a command or a hypervisor reported it.
+power: nodes, and power (on, off, crashed of a virtual machine, or what the BMC calls it), when a command or a hypervisor reported it.
 notice: nodes, and message: a sentence on what needs somebody's attention and what to do, such as that a hypervisor claims their virtual machines.
+hardware: nodes, and what their BMC reports: severity (ok, warning, critical), message (the BMC's own words), source (stream, push, trap, log). Only with the setting events.hardware.
 run: run (its id), state (begun, running, finished, cancelled, interrupted), command, user, nodes, ok, failed (counts), progress {done, of, line} of long work, errorcode and error once it has ended. Of commands that work on nodes or outside the database; changes are sent as change. Sent to their user and to those with full rights.
 ready: all that came after Last-Event-ID has been sent; revision, time. gap: something can no longer be sent, message says what. dropped: message says why this connection ends; connect again with Last-Event-ID.
 A block with only an id is a sign of life, every 15 seconds, and moves Last-Event-ID on.`;

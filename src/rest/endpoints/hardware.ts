@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import {
+  lsoutlets,
   rbeacon,
   rbootseq,
   renergy,
@@ -45,6 +46,11 @@ function energySetting({ body }: Input): { attribute: string; value: string } {
   return { attribute: entry[0], value: valueText(entry[0], entry[1]) };
 }
 
+function countIn(name: string, text: string | undefined): number | undefined {
+  if (text === undefined || /^[1-9]\d{0,5}$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new Fault('malformed', `${name}: give a number from 1 to 999999, not "${text}".`);
+}
+
 function processorSetting({ params }: Input): string {
   const attribute = params['attribute']!;
   if (!attribute.includes('=')) return attribute;
@@ -72,6 +78,15 @@ function processorSettings(input: Input): Record<string, string> {
   return Object.fromEntries(Object.entries(others).map(([name, text]) => [name, valueText(name, text)]));
 }
 
+/** Numbers of outlets, each as definitions write it. */
+function outletsIn({ body }: Input): readonly string[] {
+  const items = [body['outlets']].flat().flatMap((item) => String(item).split(','));
+  const list = items.map((item) => item.trim().replace(/^0+(?=\d)/, '')).filter((item) => item !== '');
+  if (list.length === 0) throw new Fault('invalid', '"outlets" names no outlet; leave it out where all are meant.');
+  if (list.length > 1_024) throw new Fault('invalid', '"outlets" names more than 1024 outlets.');
+  return [...new Set(list)];
+}
+
 /** A list as an array or as text with commas. */
 function neededList(input: Input, member: string): readonly string[] {
   const value = input.body[member];
@@ -91,16 +106,43 @@ export const hardware: Endpoint[] = [
   }),
   endpoint('PUT /nodes/{noderange}/power', {
     command: rpower,
-    body: actionBody(
-      'missing-action',
-      'on, off, softoff, reset, boot, cycle, nmi, wake, suspend, stat, state',
-      'of OpenBMC also bmcreboot, bmcstate',
-    ),
-    args: (input) => ({ ...nodesOf(input), action: needed(input, 'action', 'missing-action') }),
-    summary: 'Switch nodes on or off, or reset them.',
+    body: members({
+      action: requiredText(
+        'missing-action',
+        [
+          'on, off, softoff, reset, boot, cycle, nmi, wake, suspend, stat, state',
+          'of BMCs themselves bmcreboot, bmcstate',
+          'of the outlets that feed nodes pduon, pduoff, pdureset, pdustat, and of the chassis that they are in chassison, chassisoff, chassisreset, chassisstat',
+        ].join(', '),
+      ),
+      outlets: Type.Optional(
+        Type.Union([Type.Array(Type.Union([Type.String(), Type.Integer()])), Type.String(), Type.Integer()], {
+          description: 'of nodes that are PDUs: only these outlets; an array, or text with commas',
+        }),
+      ),
+      force: Type.Optional(
+        Type.Boolean({ description: 'true: also outlets that feed other nodes, and chassis with others in them' }),
+      ),
+    }),
+    args: (input) => ({
+      ...nodesOf(input),
+      action: needed(input, 'action', 'missing-action'),
+      ...(input.body['outlets'] === undefined ? {} : { outlets: outletsIn(input) }),
+      ...(input.body['force'] === true ? { force: true } : {}),
+    }),
+    summary: 'Switch nodes on or off, or reset them, or the outlets that feed them.',
     description:
-      'Answers when every node has reached the state or the timeout has passed. boot is reset when on, on when off.',
+      'Answers when every node has reached the state or the timeout has passed. boot is reset when on, on when off. Of a node that is a PDU, on, off, reset and stat mean its outlets. An outlet that feeds nodes which the request does not name is switched only with force, and so is a chassis with other machines in it, which the error names.',
     example: { body: { action: 'on' } },
+  }),
+  endpoint('GET /nodes/{noderange}/outlets', {
+    command: lsoutlets,
+    reply: 'attributes',
+    args: nodesOf,
+    only: '/muster',
+    summary:
+      'The outlets of PDUs, or those that feed nodes: state, name, power, current and energy as far as they are measured.',
+    example: { reply: { n1: { 'pdu1:3': 'on', 'pdu1:3 power': '217 Watts', 'pdu1:3 feeds': ['n1'] } } },
   }),
   endpoint('GET /nodes/{noderange}/energy', {
     command: renergy,
@@ -217,7 +259,8 @@ export const hardware: Endpoint[] = [
   endpoint('GET /nodes/{noderange}/eventlog', {
     command: reventlog,
     reply: 'attributes',
-    args: (input) => ({ range: rangeOf(input), clear: false }),
+    query: { newest: 'only so many entries, the newest; muster then asks the BMC for no more, where it can' },
+    args: (input) => ({ range: rangeOf(input), clear: false, newest: countIn('newest', input.query['newest']) }),
     summary: 'The hardware event logs of nodes.',
     example: { reply: { n1: { eventlog: ['11/15/2026 09:05:00 Power Supply, Presence Detected (PSU1 Status)'] } } },
   }),

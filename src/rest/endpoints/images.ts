@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { Type } from 'typebox';
 import {
+  chkosimage,
   copycds,
   genimage,
   imgexport,
@@ -10,10 +11,13 @@ import {
   lsimage,
   packimage,
   rmimage,
+  rmosdistro,
   rollbackimage,
+  tagimage,
 } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { isContainerFile } from '../../images/index.ts';
+import { forced, isSet } from './definitions.ts';
 import { type Chosen, type Endpoint, endpoint, type Input } from './endpoint.ts';
 
 /** A text, or a switch; any other word is the name that this one is another word for. */
@@ -71,15 +75,18 @@ const actions: Readonly<Record<string, (input: Input) => Chosen>> = {
     return { command: genimage, args: { image: image(input), anew } };
   },
   pack(input) {
-    const { method, compress, nosyncfiles } = paramsOf(input, {
+    const { method, compress, nosyncfiles, ifchanged } = paramsOf(input, {
       method: 'text',
       '-m': 'method',
       compress: 'text',
       '-c': 'compress',
       nosyncfiles: 'flag',
       '--nosyncfiles': 'nosyncfiles',
+      ifchanged: 'flag',
+      '--if-changed': 'ifchanged',
     });
-    return { command: packimage, args: { image: image(input), method, compress, noSyncFiles: nosyncfiles } };
+    const args = { image: image(input), method, compress, noSyncFiles: nosyncfiles, ifChanged: ifchanged };
+    return { command: packimage, args };
   },
   export(input) {
     const { destination } = paramsOf(input, { destination: 'text' });
@@ -98,6 +105,12 @@ const actions: Readonly<Record<string, (input: Input) => Chosen>> = {
   rollback(input) {
     const { pack } = paramsOf(input, { pack: 'text' });
     return { command: rollbackimage, args: { image: image(input), pack } };
+  },
+  tag(input) {
+    const { tag = '', pack, remove } = paramsOf(input, { tag: 'text', pack: 'text', remove: 'flag' });
+    if (!/^[A-Za-z][A-Za-z0-9._-]{0,63}$/.test(tag))
+      throw new Fault('malformed', 'params need a tag: a letter, then letters, digits and ._- (at most 64).');
+    return { command: tagimage, args: { image: image(input), tag, pack, remove } };
   },
 };
 
@@ -136,7 +149,7 @@ export const imageInstance: Endpoint[] = [
           Type.Array(Type.Record(Type.String(), Type.Unknown()), {
             maxItems: 100,
             description:
-              'options as attribute:value objects. Of gen: anew. Of pack: method (squashfs, cpio), compress (squashfs: zstd, xz, gzip, lz4; cpio: gzip, pigz, xz), nosyncfiles. Of export: destination (below INSTALLDIR/export). Of run: network. Of rollback: pack. The value of anew, nosyncfiles and network is ""',
+              'options as attribute:value objects. Of gen: anew. Of pack: method (squashfs, cpio), compress (squashfs: zstd, xz, gzip, lz4; cpio: gzip, pigz, xz), nosyncfiles, ifchanged (does nothing if the pack in use would come out the same). Of export: destination (below INSTALLDIR/export). Of run: network. Of rollback: pack (its id or a tag). Of tag: tag, pack (absent: the one in use), remove. The value of anew, nosyncfiles, ifchanged, network and remove is ""',
           }),
         ),
       },
@@ -146,7 +159,7 @@ export const imageInstance: Endpoint[] = [
     choose: instanceAct,
     summary: 'Build, pack, export or mend the image of a diskless node.',
     description:
-      'gen builds the root from the lists and repositories of the image (pkglist, pkgdir, otherpkglist, otherpkgdir, kerneldir), runs its postinstall scripts in it, and makes the kernel and the initial RAM disk; if nothing has changed it does nothing, and a tree whose lists or repositories have changed is brought up to date by apt-get, dnf or zypper. pack makes what nodes fetch of it. rollback puts the pack before it back. export writes it into one file. run runs a program in a copy of the root, which takes its place if the program ends with 0; the reply is what it printed. Progress and refusals are those of long work: Prefer: respond-async, NDJSON, one at a time per image.',
+      'gen builds the root from the lists and repositories of the image (pkglist, pkgdir, otherpkglist, otherpkgdir, kerneldir), runs its postinstall scripts in it, and makes the kernel and the initial RAM disk; if nothing has changed it does nothing, and a tree whose lists or repositories have changed is brought up to date by apt-get, dnf or zypper. pack makes what nodes fetch of it. rollback puts the pack before it back, or one that is named by its id or a tag. tag gives a pack a name; such a pack is kept until the tag goes. export writes it into one file. run runs a program in a copy of the root, which takes its place if the program ends with 0; the reply is what it printed. Progress and refusals are those of long work: Prefer: respond-async, NDJSON, one at a time per image.',
     example: { path: example, body: { action: 'pack', params: [{ compress: 'xz' }] } },
   }),
   endpoint(`GET ${path}`, {
@@ -202,11 +215,48 @@ export const imageInstance: Endpoint[] = [
   endpoint(`DELETE ${path}`, {
     command: rmimage,
     range: 'imgname',
-    args: (input) => ({ image: image(input) }),
+    query: forced,
+    args: (input) => ({ image: image(input), force: isSet('force', input.query['force'], '1') || undefined }),
     summary: 'Remove what was built and packed of an image; its definition stays.',
     description:
-      'Exactly what gen, pack and import made, as the manifest in its directory says. A directory that muster did not make is never removed, nor anything else in one that it made.',
+      'Exactly what gen, pack and import made, as the manifest in its directory says. A directory that muster did not make is never removed, nor anything else in one that it made. If nodes are set to the image, they are named and nothing is removed.',
     example: { path: example },
+  }),
+  endpoint('GET /osimages/{imgname}/check', {
+    command: chkosimage,
+    reply: 'object',
+    range: 'imgname',
+    args: (input) => ({ image: image(input) }),
+    returns: Type.Object({
+      found: Type.Array(Type.String(), { description: 'attributes with the files that they name and that are there' }),
+      problems: Type.Array(Type.String(), { description: 'what is wrong, and what to do; empty if nothing is' }),
+    }),
+    summary: 'Whether nodes can boot an image, and whether the files that its definition names are there.',
+    example: {
+      path: `/osimages/${exampleName}/check`,
+      reply: {
+        found: ['pkglist /install/custom/netboot/rocky/compute.pkglist'],
+        problems: [`${exampleName}: pkgdir /install/rocky9.2/x86_64 does not exist on the management node.`],
+      },
+    },
+    only: '/muster',
+  }),
+];
+
+export const media: Endpoint[] = [
+  endpoint('DELETE /osdistros/{osdistro}', {
+    command: rmosdistro,
+    range: 'osdistro',
+    query: { force: '1: also if images are installed from it.' },
+    args: ({ params, query }) => ({
+      distro: params['osdistro']!,
+      force: isSet('force', query['force'], '1') || undefined,
+    }),
+    summary: 'Remove what was copied from install media of an operating system, and its definition.',
+    description:
+      'The directories in dirpaths that a copy of media has made; others stay. If images are installed from it, they are named and nothing is removed.',
+    example: { path: '/osdistros/rocky9.6-x86_64' },
+    only: '/muster',
   }),
 ];
 

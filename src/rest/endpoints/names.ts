@@ -1,5 +1,14 @@
 import { type Static, Type } from 'typebox';
-import { localrest, lsleases, makedhcp, makedns, makehosts, makenetworks } from '../../commands/index.ts';
+import {
+  localnetworks,
+  localrest,
+  lsleases,
+  makedhcp,
+  makedns,
+  makehosts,
+  makenetworks,
+  makeroutes,
+} from '../../commands/index.ts';
 import { nameOrders } from '../../names/index.ts';
 import { definitionBody } from './definition-body.ts';
 import { anyMembers, endpoint, type Endpoint, members, nodesOf } from './endpoint.ts';
@@ -56,9 +65,24 @@ const lineBody = members(lineMembers);
 const fileBody = members({
   ...lineMembers,
   fresh: Type.Optional(Type.Boolean({ description: "drops all lines but the management node's own first" })),
+  only: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'a node range: the same as fresh, and only the lines of these nodes are written',
+    }),
+  ),
 });
 
 type LineOptions = Static<typeof fileBody>;
+
+const routeBody = members({
+  routes: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      description: 'names of rows of table routes; without it those of the site attribute mnroutenames',
+    }),
+  ),
+});
 
 const untouched =
   "Comments and lines of other hosts stay as they are; a line that has a node's address or begins with its name becomes the node's. Loopback lines and those of the management node are never touched.";
@@ -67,9 +91,13 @@ export const names: Endpoint[] = [
   endpoint('POST /nodes/{noderange}/host', {
     command: makehosts,
     body: lineBody,
-    args: (input) => ({ ...nodesOf(input), ...(input.body as LineOptions) }),
+    args: (input) => ({
+      ...nodesOf(input),
+      ...(input.body as LineOptions),
+      failsOnNodesLeftOut: input.root.failsOnNodesLeftOut,
+    }),
     summary: "Write nodes' names and addresses to the hosts file.",
-    description: `${untouched} Nodes without an address or a domain are left out; debug=1 and the run name them.`,
+    description: `${untouched} Nodes without an address or a domain are left out: below /muster they are an error, and the lines of the others are written all the same; below /xcatws debug=1 and the run name them.`,
     example: { body: { order: 'long' } },
   }),
   endpoint('DELETE /nodes/{noderange}/host', {
@@ -81,7 +109,11 @@ export const names: Endpoint[] = [
   endpoint('POST /services/host', {
     command: makehosts,
     body: fileBody,
-    args: ({ body }) => ({ range: undefined, ...(body as LineOptions) }),
+    args({ body, root: { failsOnNodesLeftOut } }) {
+      const { only, ...options } = body as LineOptions;
+      if (only === undefined) return { range: undefined, ...options };
+      return { range: only, refuseEmpty: true, ...options, fresh: true, failsOnNodesLeftOut };
+    },
     summary: 'Write the names and addresses of all nodes to the hosts file.',
     description: `${untouched} A node whose address is none is an error; the lines of the others are written all the same.`,
     example: { body: {} },
@@ -100,6 +132,47 @@ export const names: Endpoint[] = [
     reply: 'objects',
     summary: "The management node's own addresses, without loopback.",
     example: { reply: [{ name: 'eth0', ip: '10.1.0.250/16', mac: '52:54:00:12:34:56' }] },
+  }),
+  endpoint('GET /localres/networks', {
+    command: localnetworks,
+    reply: 'objects',
+    returns: Type.Array(anyMembers('its attributes, and whether it is defined')),
+    summary: "The networks that the management node's interfaces are in, as POST /networks defines them.",
+    description: 'defined says whether there is a definition of the same network and mask, by whatever name.',
+    example: {
+      reply: [
+        {
+          name: '10_1_0_0-255_255_0_0',
+          net: '10.1.0.0',
+          mask: '255.255.0.0',
+          mgtifname: 'eth0',
+          gateway: '<xcatmaster>',
+          tftpserver: '<xcatmaster>',
+          mtu: '1500',
+          defined: true,
+        },
+      ],
+    },
+    only: '/muster',
+  }),
+  endpoint('POST /services/routes', {
+    command: makeroutes,
+    body: routeBody,
+    args: ({ body }) => body as Static<typeof routeBody>,
+    summary: 'Set routes of the management node, as table routes defines them.',
+    description:
+      'All routes are checked before the first is set. A route that is there already stays; another route to the same network is an error and stays too. Routes last until the machine starts again.',
+    example: { body: { routes: ['storage'] } },
+    only: '/muster',
+  }),
+  endpoint('DELETE /services/routes', {
+    command: makeroutes,
+    body: routeBody,
+    args: ({ body }) => ({ ...(body as Static<typeof routeBody>), remove: true }),
+    summary: 'Remove routes of the management node.',
+    description: 'A route to the same network through another router stays.',
+    example: { body: { routes: ['storage'] } },
+    only: '/muster',
   }),
 ];
 

@@ -96,6 +96,8 @@ const explainPolicy = endpoint('GET /policy/explain', {
   returns: Type.Object({
     ...verdict,
     fullRights: Type.Boolean({ description: 'the account may do everything' }),
+    source: Type.Optional(Type.String({ description: 'where the account comes from, if not from table passwd' })),
+    groups: Type.Optional(Type.Array(Type.String(), { description: 'its groups there' })),
     rule: Type.Optional(Type.String({ description: 'the priority of the rule that decided' })),
     node: Type.Optional(Type.String({ description: 'the first node that is refused, if any is' })),
     trust: anyMembers('arguments that decide trust', Type.Object(verdict)),
@@ -178,7 +180,7 @@ export const templates: Endpoint[] = [
     summary: 'The attributes a template gives to new nodes.',
     example: {
       query: { template: 'switch-template' },
-      reply: { 'switch-template': { groups: 'switch', ip: 'MANDATORY:The address of the switch', mgt: 'switch' } },
+      reply: { 'switch-template': { groups: 'switch', ip: 'OPTIONAL:the ip address of the switch', mgt: 'switch' } },
     },
   }),
   endpoint('GET /templates/node/all', {

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { sshkey, updatenode, xdcp, xdsh } from '../../commands/index.ts';
 import type { UpdatenodeArgs } from '../../commands/updatenode.ts';
 import { type CopyBody, messagesOf, readCopyRequest, readShellRequest } from '../../nodes/index.ts';
+import { Fault } from '../../core/errors.ts';
 import { endpoint, type Endpoint, type Input, members, nodesOf } from './endpoint.ts';
 
 const shellBody = members({
@@ -46,7 +47,7 @@ export const remote: Endpoint[] = [
     }),
     summary: 'Run commands on nodes by SSH.',
     description:
-      'The reply has the lines of each node, standard error after standard output. An exit code other than 0, a signal, a node that cannot be reached or a timeout is an error; at /xcatws output on standard error is one too. With Accept: application/x-ndjson each node is a line as it finishes, with stdout, stderr and code apart; the run shows them too. Of a node that prints more than is kept, cut has the bytes that are missing; before that line, all that it prints comes in lines with the node and a piece of stdout or stderr, as fast as the client reads them. The command runs on the node as the user who asks, unless the site attribute remoteusers names another; to run it as another, by it or by -l, or as oneself against it, needs full rights or a policy rule whose parameters allow it, such as "-l root". The command is killed when the client leaves.',
+      'The reply has the lines of each node, standard error after standard output. An exit code other than 0, a signal, a node that cannot be reached or a timeout is an error; at /xcatws output on standard error is one too. With Accept: application/x-ndjson each node is a line as it finishes, with stdout, stderr and code apart; the run shows them too. Where output is not UTF-8, base64 has the bytes of that stream. Of a node that prints more than is kept, cut has the bytes that are missing; before that line, all that it prints comes in lines with the node and a piece of stdout or stderr, as fast as the client reads them. The command runs on the node as the user who asks, unless the site attribute remoteusers names another; to run it as another, by it or by -l, or as oneself against it, needs full rights or a policy rule whose parameters allow it, such as "-l root". The command is killed when the client leaves.',
     example: {
       path: '/nodes/n1,n2/nodeshell',
       body: { command: ['uname -r', ['echo', 'two  blanks']], ENV: { LANG: 'C' } },
@@ -61,6 +62,24 @@ export const remote: Endpoint[] = [
     description:
       'Modes and times are kept, links stay links, and each file takes its place in one step when it has arrived completely. The target is a directory, made if it is missing, when it exists as one, ends with a slash or gets more than a single file. Sources lie below the directories of the setting remote.sources unless the parameters of a policy rule allow the path.',
     example: { path: '/nodes/n1,n2/nodecopy', body: { src: ['/install/custom/motd'], target: '/etc/' } },
+  }),
+  endpoint('PUT /nodes/{noderange}/files', {
+    command: xdcp,
+    archive: true,
+    query: { target: 'a directory on the nodes, or the new name of a single file' },
+    args: (input) => {
+      const { target = '' } = input.query;
+      if (target === '')
+        throw new Fault('missing-member', 'The query lacks the parameter "target", a path on the nodes.');
+      const { names = [], directory } = input.files ?? {};
+      const { target: place } = readCopyRequest({ src: [], target });
+      return { ...nodesOf(input), sources: names, received: directory ?? '', target: place };
+    },
+    summary: 'Copy files that come with the request to nodes by SFTP.',
+    description:
+      'The body is a tar archive (Content-Type: application/x-tar) of files, directories and links, with credentials in the header or the query. Names in it are relative and lead nowhere else; a directory comes before what is in it. The rest is as for nodecopy. The setting remote.clientBytes bounds the size. A policy rule with parameters allows it only if they name such files, which the argument line calls client:NAME; links may then lead only to what lies below the directory of the link.',
+    example: { query: { target: '/tmp/' } },
+    only: '/muster',
   }),
   endpoint('GET /services/sshkey', {
     command: sshkey,

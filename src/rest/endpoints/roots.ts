@@ -8,6 +8,10 @@ export interface Root {
   readonly strict: boolean;
   /** Credentials may stand in the header Authorization, and who is refused hears what was wrong with those that were sent. */
   readonly takesAuthorization: boolean;
+  /** Tokens can have limits, and may ask for such tokens. */
+  readonly limitsTokens: boolean;
+  /** Browsers may show who they are by the cookie of a session. */
+  readonly takesSessions: boolean;
   /** Those who ask for it get the results of nodes beside the errors of others. */
   readonly canBeLenient: boolean;
   /** Replies name the server, and error bodies have details for those who ask for them. */
@@ -24,6 +28,8 @@ export interface Root {
   readonly comparesPathWithBody: boolean;
   /** What a command on a node writes to standard error makes it a failure, whatever it exits with. */
   readonly failsOnErrorOutput: boolean;
+  /** Nodes that makehosts leaves out are an error, not only a message. */
+  readonly failsOnNodesLeftOut: boolean;
   /** Query parameters of PUT that are no common ones are members of the body, and win over those in it. */
   readonly takesMembersInQuery: boolean;
   /** Hidden nodes are shown among the members of groups and in rows of tables that a group chooses. */
@@ -39,6 +45,8 @@ export const musterRoot: Root = {
   prefix: '/muster',
   strict: true,
   takesAuthorization: true,
+  limitsTokens: true,
+  takesSessions: true,
   canBeLenient: true,
   tellsDetails: true,
   blankAfterName: true,
@@ -47,6 +55,7 @@ export const musterRoot: Root = {
   refusesEmptyRanges: false,
   comparesPathWithBody: true,
   failsOnErrorOutput: false,
+  failsOnNodesLeftOut: true,
   takesMembersInQuery: false,
   showsHiddenMembers: false,
   statuses: {},
@@ -59,6 +68,8 @@ const xcatwsRoot: Root = {
   prefix: '/xcatws',
   strict: false,
   takesAuthorization: false,
+  limitsTokens: false,
+  takesSessions: false,
   canBeLenient: false,
   tellsDetails: false,
   blankAfterName: false,
@@ -67,6 +78,7 @@ const xcatwsRoot: Root = {
   refusesEmptyRanges: true,
   comparesPathWithBody: false,
   failsOnErrorOutput: true,
+  failsOnNodesLeftOut: false,
   takesMembersInQuery: true,
   showsHiddenMembers: true,
   statuses: { 'missing-action': 404, 'missing-member': 403, denied: 401, 'unknown-object': 403, conflict: 403 },

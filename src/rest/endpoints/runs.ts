@@ -45,7 +45,10 @@ const runReply = Type.Object({
 });
 
 /** Runs as they are listed. */
-const runsReply = Type.Object({ runs: Type.Array(Type.Object(head), { description: 'the newest first' }) });
+const runsReply = Type.Object({
+  runs: Type.Array(Type.Object(head), { description: 'the newest first' }),
+  note: maybe(Type.String(), 'why those of other servers are missing'),
+});
 
 const id = '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11';
 
@@ -71,7 +74,7 @@ export const runs: Endpoint[] = [
     args: ({ query: { state, user, command, limit } }) => ({ state, user, command, limit }),
     summary: 'Who runs what, since when, and how far it is; the newest first.',
     description:
-      "Runs of the last day: your own, or everybody's with full rights. Readings of the database are left out, as each has ended when it is answered.",
+      "Runs of the last day, at whichever server: your own, or everybody's with full rights. Readings of the database are left out, as each has ended when it is answered. While the database is away, those of other servers are missing, and note says so.",
     example: {
       query: { state: 'running' },
       reply: { runs: [{ ...exampleRun, command: 'rpower', ok: 1, failed: 0, state: 'running' }] },
@@ -84,7 +87,7 @@ export const runs: Endpoint[] = [
     args: ({ params }) => ({ id: params['id']! }),
     summary: 'Progress and results of a run; its id is in the header X-Muster-Run of the reply.',
     description:
-      'Of long work also progress (done, of, line), its last lines, and error if it failed; its state may be cancelled or interrupted too. Of work on nodes that takes long, such as copying disks, underWay says of each node how far it is.',
+      'Of long work also progress (done, of, line), its last lines, and error if it failed; its state may be cancelled or interrupted too. Of work on nodes that takes long, such as copying disks, underWay says of each node how far it is. A run is interrupted if its server was stopped or killed before it ended.',
     example: {
       path: `/runs/${id}`,
       reply: {

@@ -8,13 +8,15 @@ import {
   setAttribs,
   setNodesAttribs,
   tabdump,
+  tabprune,
   tabrestore,
 } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { type Row, tableNamed } from '../../database/tables.ts';
+import { type SecretForm, secretForms } from '../../objects/table-dump.ts';
 import { valueText } from './definition-body.ts';
 import { atMoment, splitList } from './definitions.ts';
-import { anyMembers, endpoint, type Endpoint, type Input } from './endpoint.ts';
+import { anyMembers, endpoint, type Endpoint, type Input, members } from './endpoint.ts';
 
 const row = anyMembers('columns that have a value', Type.String());
 const rows = Type.Array(row);
@@ -48,7 +50,11 @@ export const dumps: Endpoint[] = [
     command: tabdump,
     reply: 'object',
     returns: anyMembers('tables', dump),
-    args: ({ params }) => ({ tables: splitList(params['tablelist']!) }),
+    query: {
+      secrets:
+        'sealed: show secrets so that only this server can read them again; clear: in clear text. Both need full rights. Without it they are ********',
+    },
+    args: ({ params, query }) => ({ tables: splitList(params['tablelist']!), secrets: secretFormOf(query['secrets']) }),
     summary:
       'Tables as they are stored: their columns in order and all rows in the order in which they were stored, those that are disabled too.',
     example: {
@@ -66,15 +72,57 @@ export const dumps: Endpoint[] = [
   endpoint('PUT /tables/{tablelist}/dump', {
     command: tabrestore,
     body: anyMembers('tables, each with all its rows', rows),
-    query: { add: '1: the rows are added to those that are there' },
-    args: (input) => ({ tables: rowsGiven(input), add: input.query['add'] === '1' }),
+    query: {
+      add: '1: the rows are added to those that are there',
+      secrets:
+        'leave: a secret that is hidden and not stored stays empty, and a note names it; otherwise it is an error',
+    },
+    args: (input) => ({
+      tables: rowsGiven(input),
+      add: input.query['add'] === '1',
+      leaveOut: leavesOut(input.query['secrets']),
+    }),
     summary: 'Replace all rows of tables, or add some: all or nothing.',
-    description: 'A secret that is given as ******** stays what it is. If-Match takes the ETag of the GET.',
+    description:
+      'A secret that is given as ******** stays what it is; one that this server sealed in a dump is opened again, for accounts with full rights. If-Match takes the ETag of the GET.',
     example: { path: '/tables/routes/dump', body: { routes } },
     bulk: true,
     only: '/muster',
   }),
+  endpoint('POST /tables/{log}/prune', {
+    command: tabprune,
+    reply: 'object',
+    returns: Type.Object({
+      removed: Type.Integer({ description: 'how many records were removed' }),
+      columns: Type.Optional(columnNames),
+      rows: Type.Optional(rows),
+    }),
+    body: members({
+      all: Type.Optional(Type.Boolean({ description: 'all records' })),
+      number: Type.Optional(Type.Integer({ minimum: 0, description: 'so many of the oldest records' })),
+      percent: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: 'so many per cent, the oldest' })),
+      recid: Type.Optional(Type.Integer({ minimum: 0, description: 'records with a smaller recid' })),
+      days: Type.Optional(Type.Integer({ minimum: 0, description: 'records that are older than so many days' })),
+      shows: Type.Optional(Type.Boolean({ description: 'the reply has the records, at most 100,000' })),
+    }),
+    args: ({ params, body }) => ({ table: params['log']!, ...body }),
+    summary: 'Remove old records of the audit log or the event log.',
+    description:
+      'Needs a rule for tabprune, and with shows one for tabdump too. Records that say who removed what stay in the audit log. The site attribute logpruning forbids it (no).',
+    example: { path: '/tables/eventlog/prune', body: { days: 90 }, reply: { removed: 0 } },
+    only: '/muster',
+  }),
 ];
+
+function secretFormOf(text: string | undefined): SecretForm | undefined {
+  if (text === undefined || (secretForms as readonly string[]).includes(text)) return text as SecretForm | undefined;
+  throw new Fault('malformed', `secrets is one of ${secretForms.join(', ')}, not "${text}".`);
+}
+
+function leavesOut(text: string | undefined): boolean {
+  if (text === undefined || text === 'leave') return text !== undefined;
+  throw new Fault('malformed', `secrets is "leave" here, or absent; it is "${text}".`);
+}
 
 const tableList = ({ params }: Input): string[] => splitList(params['tablelist']!);
 
@@ -203,7 +251,13 @@ export const tables: Endpoint[] = [
   endpoint('PUT /tables/{tablelist}/rows/{keys}', {
     command: setAttribs,
     body: columnsBody,
-    args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: rowValues(input.body) }),
+    query: { add: 'columns, separated by commas: their values are items that are put behind those that each row has' },
+    args: (input) => ({
+      table: oneTable(input),
+      keys: input.params['keys']!,
+      columns: rowValues(input.body),
+      add: input.query['add'] === undefined ? undefined : splitList(input.query['add']),
+    }),
     summary: 'Change the rows that have the given values, or make one.',
     example: {
       path: '/tables/routes/rows/routename=lab',

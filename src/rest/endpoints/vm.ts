@@ -7,11 +7,19 @@ import { optionMembers, optionsIn } from './options.ts';
 
 const { mkvm: making, chvm: changing, rmvm: removing, clonevm: cloning, rmigrate: moving } = machineOptions;
 
-function checkMaster({ tomaster, frommaster }: { tomaster: string | undefined; frommaster: string | undefined }): void {
+interface Cloning {
+  readonly tomaster: string | undefined;
+  readonly frommaster: string | undefined;
+  readonly detach: boolean;
+}
+
+function checkMaster({ tomaster, frommaster, detach }: Cloning): void {
   if (tomaster !== undefined && frommaster !== undefined)
     throw new Fault('malformed', 'Give either "tomaster" or "frommaster", not both.');
   if (tomaster === undefined && frommaster === undefined)
     throw new Fault('missing-operation-data', 'The body lacks the member "tomaster" or "frommaster".');
+  if (tomaster !== undefined && detach)
+    throw new Fault('malformed', 'Give "detach" only with "frommaster": the disks of a master are always full copies.');
 }
 
 function neededName({ body }: Input): string {

@@ -113,7 +113,9 @@ export function bodyOf(
     case 'none':
       return '';
     case 'list':
-      return text(answer.items, common);
+      return answer.items.length <= itemsTogether || common.pretty
+        ? text(answer.items, common)
+        : longList(answer.items);
     case 'value':
       return text(answer.value, common);
     case 'rows':
@@ -122,8 +124,9 @@ export function bodyOf(
       return itemsBody(answer, common);
     case 'text':
       return answer.text;
-    // It has a way of its own.
+    // They have ways of their own.
     case 'events':
+    case 'console':
       return '';
     case 'dry-run':
       return dryRunBody(answer, common);
@@ -137,6 +140,19 @@ export function bodyOf(
 }
 
 const text = (value: unknown, form: JsonForm): string => `${jsonText(value, form)}\n`;
+
+/** Items of a list that are written in one go. */
+const itemsTogether = 1_000;
+
+async function longList(items: readonly string[]): Promise<Body> {
+  const body = new PacedText();
+  for (let from = 0; from < items.length; from += itemsTogether) {
+    const json = JSON.stringify(items.slice(from, from + itemsTogether)).slice(1, -1);
+    const pause = body.add(`${from === 0 ? '[' : ','}${json}`);
+    if (pause) await pause;
+  }
+  return body.end(']\n');
+}
 
 /** Stands in JSON as it is. */
 const plainName = /^[\w.-]+$/;

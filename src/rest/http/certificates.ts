@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
@@ -61,19 +62,40 @@ function pathsBelow(dir: string) {
 
 /** Makes what is missing of a certificate authority and a server certificate below DIR/tls, and renews the latter in time. */
 export async function ensureCertificates(dir: string, names: readonly string[] = localNames()): Promise<Certificates> {
+  const { certificate, key } = pathsBelow(dir);
+  return ensureLeaf(dir, { certificate, key }, names, true);
+}
+
+/** The same for a certificate of another service, for exactly these names; `ca` is the authority's. */
+export async function ensureServiceCertificate(
+  dir: string,
+  files: { readonly certificate: string; readonly key: string },
+  names: readonly string[],
+): Promise<{ readonly ca: string }> {
+  const present = readCertificate(files.certificate);
+  const isFor = names.every((name) => (isIP(name) ? present?.checkIP(name) : present?.checkHost(name)) !== undefined);
+  return ensureLeaf(dir, files, names, isFor);
+}
+
+async function ensureLeaf(
+  dir: string,
+  files: { readonly certificate: string; readonly key: string },
+  names: readonly string[],
+  isForThem: boolean,
+): Promise<Certificates> {
   const paths = pathsBelow(dir);
-  const result = { created: false, issued: false, ca: paths.ca, certificate: paths.certificate, key: paths.key };
-  if (lastsFor(readCertificate(paths.certificate), readKey(paths.key))) return result;
+  const result = { created: false, issued: false, ca: paths.ca, ...files };
+  if (isForThem && lastsFor(readCertificate(files.certificate), readKey(files.key))) return result;
 
   // Loading what makes certificates takes a while, and most starts make none.
-  const { issueAuthority, issueServer } = await import('./issue-certificates.ts');
+  const { issueAuthority, issueServer } = await import('../../access/issue-certificates.ts');
   mkdirSync(join(dir, 'tls'), { recursive: true, mode: 0o700 });
   let ca = readCertificate(paths.ca);
   if (!lastsFor(ca, readKey(paths.caKey))) {
-    if (ca !== undefined && !expiresSoon(ca)) {
+    if (ca !== undefined && !endsSoon(ca)) {
       throw new Fault(
         'unavailable',
-        `The server certificate ${paths.certificate} must be renewed, but ${paths.caKey} is missing or does not belong to ` +
+        `The server certificate ${files.certificate} must be renewed, but ${paths.caKey} is missing or does not belong to ` +
           `${paths.ca}. Put the key back, or remove ${paths.ca} to have a new certificate authority made.`,
       );
     }
@@ -82,8 +104,8 @@ export async function ensureCertificates(dir: string, names: readonly string[] =
     result.created = true;
   }
   const authority = { certificate: ca as X509Certificate, key: readOrMakeKey(paths.caKey) };
-  const leaf = await issueServer(authority, readOrMakeKey(paths.key), names);
-  writeFileAtomically(paths.certificate, leaf.toString(), 0o644);
+  const leaf = await issueServer(authority, readOrMakeKey(files.key), names);
+  writeFileAtomically(files.certificate, leaf.toString(), 0o644);
   result.issued = true;
   return result;
 }
@@ -129,12 +151,12 @@ function readText(file: string, what: string): string {
 const readCertificate = (file: string) => attempt(() => new X509Certificate(readFileSync(file)));
 const readKey = (file: string) => attempt(() => createPrivateKey(readFileSync(file)));
 
-const expiresSoon = (certificate: X509Certificate) => certificate.validToDate.getTime() < Date.now() + renewBefore;
+/** It is time to renew it. */
+export const endsSoon = (certificate: X509Certificate): boolean =>
+  certificate.validToDate.getTime() < Date.now() + renewBefore;
 
 function lastsFor(certificate: X509Certificate | undefined, key: KeyObject | undefined): boolean {
-  return (
-    certificate !== undefined && key !== undefined && certificate.checkPrivateKey(key) && !expiresSoon(certificate)
-  );
+  return certificate !== undefined && key !== undefined && certificate.checkPrivateKey(key) && !endsSoon(certificate);
 }
 
 /** A key is kept once it exists, so that a renewal replaces one file and cannot leave a pair that does not match. */

@@ -3,9 +3,11 @@ import { hostname } from 'node:os';
 import type { Command } from '../../commands/command.ts';
 import { StartGate } from './start-gate.ts';
 import { Fault } from '../../core/errors.ts';
+import type { Store } from '../../database/store.ts';
 import { dispatch } from '../../dispatch/dispatch.ts';
 import type { Request } from '../../dispatch/request.ts';
 import { type Line, lineOf } from '../../dispatch/audit.ts';
+import type { ClientFiles } from '../../nodes/index.ts';
 import { shownRange } from '../../objects/shown-arguments.ts';
 import { checkBody } from './body-check.ts';
 import { preconditionOf, prefers, respondAsync } from './entity-tags.ts';
@@ -14,11 +16,13 @@ import { canRespondAsync, rowsAt } from '../describe/rows.ts';
 import { allResources } from '../endpoints/definitions.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { type Answered, type HttpRequest, isLogged, logRequest, refuseSecrets } from './request-log.ts';
-import { receive, type Received } from './receive.ts';
+import { receive, type Received, receiveFiles } from './receive.ts';
 import { refusalRecord } from './identify.ts';
 import { faultOf, sendFault } from './reply.ts';
 import type { Root } from '../endpoints/roots.ts';
 import { send } from './send.ts';
+import { checkOwnPage, endedCookie } from './session-cookie.ts';
+import { checkUpgrade, isUpgrade } from './upgrades.ts';
 
 /**
  * Requests that wait for the disk keep what they have made until then. Where a thousand come at once, the first are answered before
@@ -39,6 +43,8 @@ export async function handle(route: Route, request: HttpRequest, response: Serve
     logRequest(services.log, request, response, { user, command: endpoint.command.name, range, run, ...answered });
   };
   try {
+    checkUpgrade(request.raw);
+    if (endpoint.session === 'begins') checkOwnPage(request.raw);
     if (endpoint.method !== 'GET' && rangeOf(endpoint, request.params) === allResources) {
       throw new Fault('unknown-path', `${allResources} can only be read; name the objects to ${endpoint.method}.`);
     }
@@ -56,7 +62,7 @@ export async function handle(route: Route, request: HttpRequest, response: Serve
     if (root.tellsDetails && request.headers['prefer'] !== undefined) headers['X-Muster-Server'] = serverName;
     let call: Request;
     try {
-      const made = makeCall(route, request, response, headers, received);
+      const made = makeCall(route, request, response, headers, received, undefined);
       call = made instanceof Promise ? await made : made;
     } catch (error) {
       const range = shownRange(rangeOf(endpoint, request.params));
@@ -64,17 +70,25 @@ export async function handle(route: Route, request: HttpRequest, response: Serve
         await services.refusals.noteKnown(refusalRecord(route, request, identity.user, 'Failed', range));
       throw error;
     }
+    const files = endpoint.archive ? await receiveFiles({ route, request, response, held }, call) : undefined;
+    if (files) call = await makeCall(route, request, response, headers, received, files);
     const dispatched = dispatch(services, call);
+    if (files && dispatched instanceof Promise) dispatched.catch(files.remove);
     const outcome = dispatched instanceof Promise ? await dispatched : dispatched;
     headers['X-Muster-Revision'] = outcome.revision;
+    noteAge(services.store, headers);
     if (outcome.run.notes) headers['X-Muster-Note'] = noteHeader(outcome.run.notes);
+    if (outcome.run.isContested) headers['X-Muster-Contested'] = 'yes';
+    if (endpoint.session === 'ends') headers['Set-Cookie'] = endedCookie;
     const sent = send({ route, request, response, headers, outcome, common, call }, accepted.ndjson);
     if (sent) await sent;
     log({ command: call.command.name, failed: outcome.run.failed });
   } catch (error) {
     try {
       const fault = faultOf(error, services.log, request.id);
-      headers['X-Muster-Revision'] ??= services.store.current.revision;
+      // How much is changed here is no business of strangers.
+      if (user !== undefined) headers['X-Muster-Revision'] ??= services.store.current.revision;
+      noteAge(services.store, headers);
       if (fault.kind === 'method') headers['Allow'] = otherMethods(root, endpoint);
       if (response.headersSent) response.destroy();
       else sendFault(response, root, fault, headers, endpoint.command.name);
@@ -87,6 +101,11 @@ export async function handle(route: Route, request: HttpRequest, response: Serve
     for (const release of held) release();
     meter.count(response.statusCode, performance.now() - request.began);
   }
+}
+
+/** Says how old the data of a reply may be, where that is not known to be nothing. */
+function noteAge({ age }: Store, headers: Record<string, string | number>): void {
+  if (age > 0) headers['X-Muster-Age'] = age;
 }
 
 /** As the lines of command line programs name the server. */
@@ -122,6 +141,7 @@ function makeCall(
   response: ServerResponse,
   headers: Record<string, string | number>,
   { identity, common, body, own }: Received,
+  files: ClientFiles | undefined,
 ): Request | Promise<Request> {
   const params = request.params;
   refuseSecrets(endpoint, params);
@@ -134,7 +154,10 @@ function makeCall(
     query: own,
     body: checkBody(endpoint, root, body),
     lastEventId: endpoint.reply === 'events' ? textHeader(request, 'last-event-id') : undefined,
+    files,
     expectsNodes: expectNodes !== undefined,
+    isUpgrade: isUpgrade(request.raw),
+    csrf: identity.csrf,
   };
   const { command, args } = endpoint.choose?.(input) ?? { command: endpoint.command, args: endpoint.args(input) };
   const precondition = endpoint.method === 'GET' ? undefined : preconditionOf(request.headers['if-match']);
@@ -148,6 +171,7 @@ function makeCall(
     // Of others it is known by now that it has no secrets.
     range: endpoint.secretsInPath || range !== pathRange ? shownRange(range) : range,
     user: identity.user,
+    scope: identity.scope,
     client: request.ip,
     token: identity.token,
     login: identity.login,
@@ -157,6 +181,7 @@ function makeCall(
     expectNodes,
     revision,
     precondition,
+    files,
     signal: () => leftSignal(response),
     detached: !common.dryRun && canRespondAsync({ command }) && prefers(request.headers['prefer'], respondAsync),
     began: (run) => {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Refusals } from '../../access/refusals.ts';
+import { csrfTokenOf } from '../../access/tokens.ts';
 import { DiskFull } from '../../core/disk-full.ts';
 import { Fault } from '../../core/errors.ts';
 import type { AuditRecord } from '../../database/database.ts';
@@ -10,11 +11,14 @@ import type { Endpoint, Route } from '../endpoints/endpoint.ts';
 import type { HttpRequest } from './request-log.ts';
 import { localUser } from './local-peers.ts';
 import type { CommonParameters } from './parameters.ts';
+import { checkSession, sessionIn } from './session-cookie.ts';
 import type { Root } from '../endpoints/roots.ts';
 
 /** What a request shows of who sent it, wherever that stands. */
 export interface Credentials {
   readonly token: string | undefined;
+  /** The token came by the cookie of a session. */
+  readonly bySession: boolean;
   readonly userName: string | undefined;
   readonly userPW: string | undefined;
   /** What a caller gets who is refused; it says nothing of what is right. */
@@ -32,9 +36,18 @@ function credentialsOf(
   const header = Array.isArray(sentToken) ? sentToken[0] : sentToken;
   const authorization = root.takesAuthorization ? readAuthorization(headers.authorization) : undefined;
   const sent = header ?? (common.userName ? undefined : authorization?.token);
-  const token = byAccount ? undefined : sent;
   const { userName = authorization?.userName, userPW = authorization?.userPW } = common;
-  return { token, userName, userPW, hint: () => hintFor({ token, userName, userPW }, authorization, common) };
+  // A browser sends it with every request, so it counts only where nothing else was sent.
+  const session =
+    root.takesSessions && sent === undefined && authorization === undefined && !userName && !userPW
+      ? sessionIn(headers.cookie)
+      : undefined;
+  const isAlone = byAccount === true || (byAccount === 'first' && (!root.limitsTokens || Boolean(userName)));
+  // What only a browser is to have makes no tokens that others have.
+  const token = isAlone ? undefined : byAccount ? sent : (sent ?? session);
+  const bySession = session !== undefined && !byAccount;
+  const hint = (): string => hintFor({ token, bySession, userName, userPW }, authorization, common);
+  return { token, bySession, userName, userPW, hint };
 }
 
 interface Authorization {
@@ -54,10 +67,11 @@ function readAuthorization(header: string | undefined): Authorization | undefine
 }
 
 function hintFor(
-  { token, userName, userPW }: Omit<Credentials, 'hint'>,
+  { token, bySession, userName, userPW }: Omit<Credentials, 'hint'>,
   authorization: Authorization | undefined,
   { misspelt }: CommonParameters,
 ): string {
+  if (bySession) return 'The session has ended; sign in again.';
   if (token !== undefined) return 'The token is not known or has expired; POST /tokens gives a new one.';
   if (userName && userPW) return 'The account or its password is not right.';
   if (misspelt !== undefined) return `"${misspelt.given}" is not known; it is written "${misspelt.meant}".`;
@@ -95,9 +109,12 @@ export function identify(
 ): Identity | Promise<Identity> {
   const { services, endpoint, root } = route;
   const credentials = credentialsOf(root, endpoint, request.headers, common);
-  const { token, userName, userPW, hint } = credentials;
+  const { token, bySession, userName, userPW, hint } = credentials;
   if (endpoint.needsToken && token === undefined) {
-    throw new Fault('method', `${endpoint.method} here revokes the token sent in X-Auth-Token, and none was sent.`);
+    throw new Fault(
+      'method',
+      `${endpoint.method} here revokes the token that it is sent with, and none was sent: send the header X-Auth-Token.`,
+    );
   }
   const refused = async (error: unknown): Promise<never> => {
     if (services.audit && error instanceof Fault)
@@ -109,9 +126,12 @@ export function identify(
   };
   const isLocal = (): boolean => localUser(request.raw.socket) !== undefined;
   if (missing && token === undefined && !(userName && userPW) && !isLocal()) return refused(missing);
+  const known = (identity: Identity): Identity => (bySession ? { ...identity, csrf: csrfTokenOf(token!) } : identity);
   try {
+    if (bySession) checkSession(endpoint, request.raw, token!);
     const identity = services.authenticator.identify(credentials, request.ip, request.raw.socket);
-    return identity instanceof Promise ? identity.catch(refused) : identity;
+    if (identity instanceof Promise) return identity.then(known, refused);
+    return known(identity);
   } catch (error) {
     return refused(error);
   }

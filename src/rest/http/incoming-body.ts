@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import { Fault } from '../../core/errors.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
 
 /** Bounds how many bytes are held at a time, by one holder and by all together. */
 class ByteBudget {
@@ -69,7 +70,9 @@ export const weightOf = (bytes: number, values: number): number => bytes + perVa
 const maximumBody = 1_048_576;
 const maximumBulkBody = 33_554_432;
 
-export const bodyLimit = (bulk = false): number => (bulk ? maximumBulkBody : maximumBody);
+export const bodyLimit = ({ bulk, archive }: Pick<Endpoint, 'bulk' | 'archive'> = {}): number =>
+  // Archives are never held in memory; whoever receives them bounds what they hold.
+  archive ? Number.MAX_SAFE_INTEGER : bulk ? maximumBulkBody : maximumBody;
 
 export const bodyTooLarge = (limit: number): Fault => new Fault('too-large', `The body is larger than ${limit} bytes.`);
 
@@ -87,6 +90,36 @@ export function continueWhenWanted(server: Server): void {
     waiting.add(request);
     server.emit('request', request, response);
   });
+}
+
+/** Connections on which an archive is being received, which may take longer than other requests as long as it goes on. */
+const archiveSenders = new WeakSet<object>();
+
+export const isSendingArchive = (socket: object): boolean => archiveSenders.has(socket);
+
+/** Receives an archive. A client that sends nothing of it for so many milliseconds is left. */
+export async function receiveArchive<T>(
+  request: IncomingMessage,
+  response: ServerResponse,
+  timeout: number,
+  receive: (body: Pick<IncomingBody, 'read'>) => Promise<T>,
+): Promise<T> {
+  const { socket } = request;
+  const body = new IncomingBody(request, response, Number.MAX_SAFE_INTEGER);
+  const stalled = setTimeout(() => request.destroy(), timeout).unref();
+  archiveSenders.add(socket);
+  try {
+    return await receive({
+      read: (take) =>
+        body.read((chunk) => {
+          stalled.refresh();
+          return take(chunk);
+        }),
+    });
+  } finally {
+    clearTimeout(stalled);
+    archiveSenders.delete(socket);
+  }
 }
 
 const waitsToGoOn = (request: IncomingMessage): boolean => waiting.has(request);

@@ -15,7 +15,7 @@ import type { Snapshot } from '../../database/snapshot.ts';
 import { byText } from '../../database/sorted-map.ts';
 import type { WorkUnderWay } from '../../dispatch/long.ts';
 import type { DryRun, Outcome } from '../../dispatch/request.ts';
-import type { Run } from '../../dispatch/runs.ts';
+import type { Run } from '../../dispatch/run.ts';
 import type { NodeCatalog } from '../../objects/catalog.ts';
 import { sentenceWithoutSecrets } from '../../objects/secret-names.ts';
 import { bodyOf, bodyText, drained, slice } from './body-writer.ts';

@@ -19,10 +19,10 @@ class JsonScan {
   #escaped = false;
 
   /**
-   * Goes on at `from`. Stops at a comma between members of the outermost object or array, if it stands at `earliest` or behind, and
-   * at the bracket that closes it; returns that position, or -1 at the end of the piece.
+   * Goes on at `from`. Stops at a comma between members or elements of that level, if it stands at `earliest` or behind, and at the bracket
+   * that closes them; on the outermost level also at one that opens an array. Returns that position, or -1 at the end of the piece.
    */
-  next(bytes: Buffer, from: number, earliest: number): number {
+  next(bytes: Buffer, from: number, earliest: number, level: 1 | 2 = 1): number {
     let depth = this.#depth;
     let inString = this.#inString;
     let commas = this.commas;
@@ -40,14 +40,18 @@ class JsonScan {
       } else if (byte === quote) inString = true;
       else if (byte === comma) {
         commas++;
-        if (depth === 1 && i >= earliest) {
+        if (depth === level && i >= earliest) {
           stop = i;
           break;
         }
       } else if (byte === openBracket || byte === openBrace) {
         if (++depth > maximumDepth)
           throw new Fault('too-large', `The body is nested deeper than ${maximumDepth} levels.`);
-      } else if ((byte === closeBracket || byte === closeBrace) && --depth === 0) {
+        if (byte === openBracket && depth === 2 && level === 1) {
+          stop = i;
+          break;
+        }
+      } else if ((byte === closeBracket || byte === closeBrace) && --depth < level) {
         stop = i;
         break;
       }
@@ -157,11 +161,11 @@ const noObject = (): Fault =>
     reference: ['put or post data must be a json object (hash/dict).'],
   });
 
-/** Bytes of members that are parsed together: enough to be fast, few enough to be done in a moment. */
+/** Bytes of members or elements that are parsed together: enough to be fast, few enough to be done in a moment. */
 const usualPiece = 16_384;
 
 export const memberLimits = {
-  /** Bytes of one member, about: parsing it cannot be interrupted. */
+  /** Bytes of one member, or of one element of an array that is a member, about: parsing it cannot be interrupted. */
   bytes: 1_048_576,
   /** Members of the body itself. */
   names: 100_000,
@@ -170,15 +174,17 @@ export const memberLimits = {
 };
 
 /**
- * Parses a long JSON object while it comes, a few members at a time, so that its text is not kept and others are not held up. It
- * takes what JSON.parse takes, and the same comes out.
+ * Parses a long JSON object while it comes, a few members at a time, or a few elements of a member that is an array, so that its text is not
+ * kept and others are not held up. It takes what JSON.parse takes, and the same comes out.
  */
 export class MemberParser {
   readonly #scan = new JsonScan();
   readonly #piece = new GatheredBytes();
   readonly #members: Record<string, unknown> = {};
   #names = 0;
-  #place: 'before' | 'inside' | 'behind' = 'before';
+  #place: 'before' | 'inside' | 'behind array' | 'behind' = 'before';
+  /** The member whose elements come. */
+  #array: unknown[] | undefined;
   /** Bytes before the chunk that is looked at. */
   #seen = 0;
   #marks = 0;
@@ -201,7 +207,8 @@ export class MemberParser {
 
   add(chunk: Buffer): void {
     let at = this.#place === 'before' ? this.#begin(chunk) : 0;
-    while (this.#place === 'inside' && at < chunk.length) at = this.#goOn(chunk, at);
+    while (this.#place !== 'behind' && at < chunk.length)
+      at = this.#place === 'inside' ? this.#goOn(chunk, at) : this.#leaveArray(chunk, at);
     if (this.#place === 'behind' && !chunk.subarray(at).every(isBlank)) throw notJson('something follows its end');
     this.#seen += chunk.length;
     if (this.values > memberLimits.values) throw tooLarge(`has more than ${memberLimits.values} members and elements`);
@@ -229,23 +236,26 @@ export class MemberParser {
 
   /** Takes what belongs to the piece, and parses it if that is all; returns the position behind it. */
   #goOn(chunk: Buffer, from: number): number {
-    const stop = this.#scan.next(chunk, from, this.#start + usualPiece - this.#seen);
+    const stop = this.#scan.next(chunk, from, this.#start + usualPiece - this.#seen, this.#array ? 2 : 1);
     this.#piece.add(chunk.subarray(from, stop < 0 ? chunk.length : stop));
     if (this.#piece.size > memberLimits.bytes + usualPiece)
-      throw tooLarge(`has a member of more than ${memberLimits.bytes} bytes`);
+      throw tooLarge(`has ${this.#array ? 'an element' : 'a member'} of more than ${memberLimits.bytes} bytes`);
     if (stop < 0) return chunk.length;
-    const isLast = chunk[stop] !== comma;
-    if (isLast && chunk[stop] !== closeBrace) throw notJson(`Unexpected "]" ${this.#where()}`);
-    this.#takeMembers(isLast);
-    if (isLast) this.#place = 'behind';
+    if (this.#array) this.#takeElements(this.#array, chunk[stop]!);
+    else this.#takeMembers(chunk[stop]!);
     this.#piece.clear();
     this.#isFirst = false;
     this.#start = this.#seen + stop + 1;
     return stop + 1;
   }
 
-  #takeMembers(isLast: boolean): void {
-    const members = parseJson(`{${decodeUtf8(this.#piece.bytes)}}`, this.#where()) as Record<string, unknown>;
+  /** `end` is what stands behind them. */
+  #takeMembers(end: number): void {
+    const opensArray = end === openBracket;
+    const isLast = !opensArray && end !== comma;
+    if (isLast && end !== closeBrace) throw notJson(`Unexpected "]" ${this.#where()}`);
+    const text = `{${decodeUtf8(this.#piece.bytes)}${opensArray ? '[]' : ''}}`;
+    const members = parseJson(text, this.#where()) as Record<string, unknown>;
     const names = Object.keys(members);
     if (names.length === 0 && !(isLast && this.#isFirst)) throw notJson(`Unexpected "," ${this.#where()}`);
     for (const name of names) {
@@ -257,6 +267,34 @@ export class MemberParser {
     }
     this.#names += names.length;
     if (this.#names > memberLimits.names) throw tooLarge(`has more than ${memberLimits.names} members`);
+    // There is no other: each begins a piece of its own.
+    if (opensArray) this.#array = Object.values(members).find((value) => Array.isArray(value));
+    if (isLast) this.#place = 'behind';
+  }
+
+  #takeElements(array: unknown[], end: number): void {
+    const isLast = end !== comma;
+    if (isLast && end !== closeBracket) throw notJson(`Unexpected "}" ${this.#where()}`);
+    const elements = parseJson(`[${decodeUtf8(this.#piece.bytes)}]`, this.#where()) as unknown[];
+    if (elements.length === 0 && !(isLast && array.length === 0)) throw notJson(`Unexpected "," ${this.#where()}`);
+    this.#commas += commasIn(elements) + (isLast ? 0 : 1);
+    for (const each of elements) array.push(each);
+    if (!isLast) return;
+    this.#array = undefined;
+    this.#place = 'behind array';
+  }
+
+  /** Finds what follows an array; returns the position behind it. */
+  #leaveArray(chunk: Buffer, from: number): number {
+    let at = from;
+    while (at < chunk.length && isBlank(chunk[at]!)) at++;
+    if (at === chunk.length) return at;
+    this.#start = this.#seen + at + 1;
+    this.#scan.next(chunk.subarray(0, at + 1), at, at);
+    if (chunk[at] === comma) this.#place = 'inside';
+    else if (chunk[at] === closeBrace) this.#place = 'behind';
+    else throw notJson(`Something follows an array ${this.#where()}`);
+    return at + 1;
   }
 
   #where(): string {

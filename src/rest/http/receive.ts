@@ -2,9 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { networkOf } from '../../access/addresses.ts';
 import { Fault } from '../../core/errors.ts';
 import { requestSlices } from '../../core/slices.ts';
+import { auditFailure } from '../../dispatch/audit.ts';
+import { checkCouldRun } from '../../dispatch/dispatch.ts';
+import type { Request } from '../../dispatch/request.ts';
+import type { ClientFiles } from '../../nodes/index.ts';
 import type { Identity } from './authenticate.ts';
 import { GatheredBytes, MemberParser, parseBody, repeatedMember } from './parse-body.ts';
-import { bodyLimit, hasBody, type Hold, IncomingBody, weightOf } from './incoming-body.ts';
+import { bodyLimit, hasBody, type Hold, IncomingBody, receiveArchive, weightOf } from './incoming-body.ts';
 import type { HttpRequest } from './request-log.ts';
 import { identify } from './identify.ts';
 import { type CommonParameters, commonParameters } from './parameters.ts';
@@ -42,9 +46,35 @@ const shortBody = 65_536;
  */
 export function receive(arrival: Arrival): Received | Promise<Received> {
   const { route, request, response } = arrival;
-  if (!hasBody(request.raw)) return withoutBody(arrival);
-  const body = new IncomingBody(request.raw, response, bodyLimit(route.endpoint.bulk));
+  if (!hasBody(request.raw) || route.endpoint.archive) return withoutBody(arrival);
+  const body = new IncomingBody(request.raw, response, bodyLimit(route.endpoint));
   return isRead(arrival) ? withBody(arrival, body) : body.read(() => true).then(() => withoutBody(arrival));
+}
+
+/** Receives the archive of a request, whose sender is known and may run its command; a dry run reads and drops it. */
+export async function receiveFiles(arrival: Arrival, call: Request): Promise<ClientFiles | undefined> {
+  try {
+    return await archiveOf(arrival, call);
+  } catch (error) {
+    await auditFailure(arrival.route.services, call, error);
+    throw error;
+  }
+}
+
+async function archiveOf({ route, request, response }: Arrival, call: Request): Promise<ClientFiles | undefined> {
+  const type = request.headers['content-type'] ?? '';
+  if (hasBody(request.raw) && !/^application\/x-tar\s*(;|$)/i.test(type))
+    throw new Fault('malformed', 'The body must be a tar archive, with Content-Type: application/x-tar.');
+  const { remote, limits } = route.services;
+  const receiving = <T>(take: Parameters<typeof receiveArchive<T>>[3]): Promise<T> =>
+    receiveArchive(request.raw, response, limits.requestTimeout * 1_000, take);
+  if (call.dryRun) {
+    if (hasBody(request.raw)) await receiving((body) => body.read(() => true));
+    return undefined;
+  }
+  if (!hasBody(request.raw)) throw new Fault('missing-member', 'The body is missing: send a tar archive of the files.');
+  await checkCouldRun(route.services, call);
+  return receiving((body) => remote.clientFiles.receive(call.user, body));
 }
 
 const mediaType = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
@@ -174,6 +204,8 @@ function userBudget(arrival: Arrival, identity: Identity, ofStrangers: Hold): (b
   arrival.held.push(() => hold.release());
   return (bytes, values) => {
     if (hold.add(weightOf(bytes, values))) return;
+    // At once: until this request is answered, the user's others would meet the same bound and all be refused.
+    hold.release();
     throw new Fault(
       'unavailable',
       'The bodies of running requests use all the memory there is for them; try again when some are done.',

@@ -99,6 +99,7 @@ export function sendFault(
   command?: string,
 ): void {
   if (fault.retryAfter !== undefined) headers['Retry-After'] = fault.retryAfter;
+  if (fault.nothingDone) headers['X-Muster-Done'] = 'nothing';
   // Not Basic, which is understood too: a browser would ask for a password, and send it along whenever another site leads it here.
   if (fault.kind === 'unauthenticated' && root.takesAuthorization)
     headers['WWW-Authenticate'] = 'Bearer realm="muster"';

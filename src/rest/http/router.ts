@@ -20,29 +20,41 @@ interface Branch<Target> {
   readonly words: Map<string, Branch<Target>>;
   /** Any segment that is none of the words. */
   any: Branch<Target> | undefined;
+  /** All segments that are left. */
+  rest: Leaf<Target> | undefined;
   leaf: Leaf<Target> | undefined;
 }
 
-const newBranch = <Target>(): Branch<Target> => ({ words: new Map(), any: undefined, leaf: undefined });
+const newBranch = <Target>(): Branch<Target> => ({
+  words: new Map(),
+  any: undefined,
+  rest: undefined,
+  leaf: undefined,
+});
 
 /** Finds what is offered at a path. A word of a path goes before a name for any segment. */
 export class Router<Target> {
   readonly #start = newBranch<Target>();
 
+  /** With `:name` for any segment, and `*name` last for all that are left. */
   add(methods: readonly string[], path: string, target: Target): void {
     let branch = this.#start;
     const names: string[] = [];
+    let rest = false;
     for (const segment of withoutSlash(path).slice(1).split('/')) {
       if (segment.startsWith(':')) {
         names.push(segment.slice(1));
         branch = branch.any ??= newBranch();
+      } else if (segment.startsWith('*')) {
+        names.push(segment.slice(1));
+        rest = true;
       } else {
         let next = branch.words.get(segment);
         if (!next) branch.words.set(segment, (next = newBranch()));
         branch = next;
       }
     }
-    const leaf = (branch.leaf ??= { path, names, targets: new Map() });
+    const leaf = (branch[rest ? 'rest' : 'leaf'] ??= { path, names, targets: new Map() });
     for (const method of methods) {
       if (leaf.path !== path || leaf.targets.has(method)) throw new Error(`${method} ${path} is offered twice.`);
       leaf.targets.set(method, target);
@@ -78,11 +90,15 @@ function match<Target>(
   const segment = isCoded ? decodeURIComponent(text) : text;
   const word = branch.words.get(segment);
   const found = word && match(word, path, isCoded, end + 1, values);
-  if (found || !branch.any) return found;
-  const count = values.push(segment);
-  const leaf = match(branch.any, path, isCoded, end + 1, values);
-  if (!leaf) values.length = count - 1;
-  return leaf;
+  if (found) return found;
+  if (branch.any) {
+    const count = values.push(segment);
+    const leaf = match(branch.any, path, isCoded, end + 1, values);
+    if (leaf) return leaf;
+    values.length = count - 1;
+  }
+  if (branch.rest) values.push(isCoded ? decodeURIComponent(path.slice(from)) : path.slice(from));
+  return branch.rest;
 }
 
 /** One slash at the end makes no difference. */

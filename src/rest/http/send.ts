@@ -12,6 +12,8 @@ import type { HttpRequest } from './request-log.ts';
 import { collectLenient, collectStream, streamOutcome, streamWork } from './ndjson.ts';
 import type { CommonParameters } from './parameters.ts';
 import { jsonType, sendBody } from './reply.ts';
+import { sessionCookie } from './session-cookie.ts';
+import { becomeWebSocket } from './web-sockets.ts';
 import type { Route } from '../endpoints/endpoint.ts';
 
 /** Milliseconds that a client has to take the last that it is sent. */
@@ -68,6 +70,7 @@ export function send(sending: Sending, ndjson: boolean): Promise<void> | undefin
   }
   if (answer.shape === 'work') return sendWork(sending, answer, ndjson);
   if (answer.shape === 'events') return sendEvents(response, headers, answer);
+  if (answer.shape === 'console') return answer.enter(becomeWebSocket(response, headers));
   if (answer.shape === 'text') {
     headers['Content-Type'] = answer.type;
     sendBody(response, 200, headers, answer.text);
@@ -154,6 +157,7 @@ function sendAnswer(sending: Sending, answer: Answer | DryRun): Promise<void> | 
       return undefined;
     }
   }
+  if ('session' in answer && answer.session) headers['Set-Cookie'] = sessionCookie(answer.session);
   const body = bodyOf(answer, outcome.snapshot, route.services.catalog, common);
   const more = 'messages' in answer ? (answer.messages ?? []) : [];
   return body instanceof Promise ? body.then((made) => sendMade(sending, made, more)) : sendMade(sending, body, more);

@@ -11,12 +11,13 @@ import type { Endpoint, RestServices } from '../endpoints/endpoint.ts';
 import { GuardedResponse, guardLines } from './guarded-response.ts';
 import { handle } from './handler.ts';
 import { type HttpRequest, logRequest, shownPath } from './request-log.ts';
-import { bodyLimit, bodyTooLarge, continueWhenWanted } from './incoming-body.ts';
+import { bodyLimit, bodyTooLarge, continueWhenWanted, isSendingArchive } from './incoming-body.ts';
 import { clientBehind, isLoopback, membership } from './connections.ts';
 import { publicRoutes } from '../describe/public-routes.ts';
 import { faultOf, jsonType, sendBody, sendFault } from './reply.ts';
 import { musterRoot, type Root, rootsWith } from '../endpoints/roots.ts';
 import { Router } from './router.ts';
+import { shouldUpgradeCallback, takeUpgrades } from './upgrades.ts';
 
 const maximumHeaders = 81_920;
 
@@ -45,6 +46,7 @@ function answerBrokenRequest(
   error: Error & { code?: string },
   socket: Socket & { _httpMessage?: ServerResponse },
 ): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isSendingArchive(socket)) return;
   // More of the same request: closing the connection on it now would lose the answer.
   if (answered.has(socket)) return;
   // Before the handshake is done nothing can be said.
@@ -93,8 +95,8 @@ const unreadablePath =
   'The path cannot be read: write every % as %25, and every other %-sequence as bytes of UTF-8 text.';
 
 interface Target {
-  /** Takes large bodies. */
-  readonly bulk?: boolean | undefined;
+  /** The row, for what its bodies may be. */
+  readonly endpoint?: Endpoint;
   answer(request: HttpRequest, response: ServerResponse): void;
 }
 
@@ -117,6 +119,7 @@ export function createServer(
     // Checked with the rest, since node's own answer has no body.
     requireHostHeader: false,
     ServerResponse: GuardedResponse,
+    shouldUpgradeCallback,
   };
   const listener = requestListener(services, rows);
   const tls = { ...credentials, minVersion: 'TLSv1.2', handshakeTimeout: requestTimeout } as const;
@@ -134,6 +137,7 @@ export function createServer(
       if (!isLoopback(address) && !isProxy(address)) socket.destroy();
     });
   }
+  takeUpgrades(server);
   services.connections.watch(server, credentials === undefined);
   // Before the others, which close the connection.
   server.prependListener('tlsClientError', (error: Error & { code?: string }, socket) => {
@@ -168,7 +172,7 @@ function requestListener(services: RestServices, rows: readonly Endpoint[]) {
       if (at === 'unreadable') throw urlTooLong(request) ?? new Fault('malformed', unreadablePath);
       const target = found?.place.targets.get(request.method);
       checkClient(request);
-      checkSize(request, target?.bulk);
+      checkSize(request, target?.endpoint);
       if (target) target.answer(request, response);
       else if (found) refuseMethod(services, [...found.place.targets.keys()], request, response);
       else throw nothingAt(url, paths);
@@ -184,7 +188,7 @@ const nothingAt = (url: string, paths: readonly string[]): Fault =>
 /** On a connection that was kept; the client should find out whether there is a server on a new one. */
 function stopping(response: ServerResponse): Fault {
   response.shouldKeepAlive = false;
-  return new Fault('unavailable', 'muster is shutting down.', { retryAfter: 5 });
+  return new Fault('unavailable', 'muster is shutting down.', { retryAfter: 5, nothingDone: true });
 }
 
 /** Somebody who knows nothing but the address should find out more. */
@@ -219,11 +223,11 @@ function checkClient({ ip, headers }: HttpRequest): void {
 }
 
 /** What is too large or asks for what we do not offer is refused before anything else. */
-function checkSize(request: HttpRequest, bulk: boolean | undefined): void {
+function checkSize(request: HttpRequest, endpoint: Endpoint | undefined): void {
   const tooLong = urlTooLong(request);
   if (tooLong) throw tooLong;
   const length = Number(request.headers['content-length'] ?? 0);
-  const limit = bodyLimit(bulk);
+  const limit = bodyLimit(endpoint);
   if (length > limit) throw bodyTooLarge(limit);
   if (request.url.includes('//') && request.url.split('?', 1)[0]!.includes('//'))
     throw new Fault('unknown-path', 'The path has an empty segment.');
@@ -239,14 +243,15 @@ function routerOf(services: RestServices, rows: readonly Endpoint[]): Router<Tar
   const router = new Router<Target>();
   for (const root of rootsWith(services.xcatws)) {
     for (const endpoint of rowsAt(root, rows)) {
-      const { method, path, bulk } = endpoint;
+      const { method, path } = endpoint;
       const route = { services, root, endpoint, meter: services.meters.of(root.prefix, method, path) };
       const methods = method === 'GET' && root.answersHead ? reading : [method];
       // Nobody waits for it: it answers whatever goes wrong.
       const answer: Target['answer'] = (request, response) => void handle(route, request, response);
-      router.add(methods, root.prefix + path.replaceAll(/\{(\w+)\}/g, ':$1'), { bulk, answer });
+      router.add(methods, root.prefix + path.replaceAll(/\{(\w+)\}/g, ':$1'), { endpoint, answer });
     }
-    for (const { path, answer } of publicRoutes(services, root)) router.add(reading, root.prefix + path, { answer });
+    for (const { path, methods = reading, answer } of publicRoutes(services, root))
+      router.add([...methods], root.prefix + path, { answer });
   }
   router.add(reading, '/', { answer: showManual });
   return router;

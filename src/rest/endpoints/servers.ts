@@ -1,0 +1,73 @@
+import { Type } from 'typebox';
+import { services } from '../../bus/index.ts';
+import { lsservers } from '../../commands/index.ts';
+import { type Endpoint, endpoint } from './endpoint.ts';
+
+const count = Type.Integer({ minimum: 0 });
+
+const server = Type.Object({
+  name: Type.String(),
+  role: Type.Enum(['server', 'worker']),
+  state: Type.Enum(['connected', 'gone']),
+  version: Type.String(),
+  host: Type.Optional(Type.String({ description: 'of a worker: the machine it runs on' })),
+  since: Type.String({ description: 'when it was started' }),
+  listens: Type.Optional(Type.Array(Type.String(), { description: 'of a server: HOST:PORT where it listens' })),
+  heard: Type.Optional(Type.String({ description: 'of a worker: when it was last heard of' })),
+  jobs: { ...count, description: 'pieces of work under way' },
+  nodes: { ...count, description: 'nodes that these are about' },
+  assigned: Type.Optional({
+    ...count,
+    description: 'nodes that it works on, now that the others are as they are; of servers only that of the one asked',
+  }),
+  serves: Type.Optional(
+    Type.Array(Type.Enum([...services]), { description: 'of a worker: what it serves its nodes besides commands' }),
+  ),
+  boots: Type.Optional({
+    ...count,
+    description: 'of a worker that is to serve boot files: nodes that boot from it now, by their DHCP reservations',
+  }),
+  problem: Type.Optional(Type.String({ description: 'what is wrong, and what to do' })),
+});
+
+export const servers: Endpoint[] = [
+  endpoint('GET /servers', {
+    command: lsservers,
+    reply: 'object',
+    returns: Type.Object({ servers: Type.Array(server) }),
+    summary: 'The servers of this database and the workers on service nodes.',
+    description:
+      'A worker is listed for a day after it was last heard of. A dry run of a command says which worker would do it for each node.',
+    example: {
+      reply: {
+        servers: [
+          {
+            name: 'mgmt1',
+            role: 'server',
+            state: 'connected',
+            version: '0.1.0',
+            since: '2026-11-15T09:00:00.000Z',
+            listens: ['10.0.0.1:8443'],
+            jobs: 0,
+            nodes: 0,
+            assigned: 12,
+          },
+          {
+            name: 'sn1',
+            role: 'worker',
+            state: 'connected',
+            version: '0.1.0',
+            host: 'sn1',
+            since: '2026-11-15T09:00:00.000Z',
+            heard: '2026-11-15T10:00:00.000Z',
+            jobs: 1,
+            nodes: 256,
+            assigned: 500,
+            serves: ['boot'],
+            boots: 480,
+          },
+        ],
+      },
+    },
+  }),
+];
