@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,29 +9,38 @@ import { UsageError } from './errors.ts';
 import { oneLine } from './output.ts';
 
 /** Asks a person for something that is not shown while it is typed. */
-export async function askSecret(question: string, { stdin }: Terminal): Promise<string> {
+export async function askSecret(question: string, { stdin }: Pick<Terminal, 'stdin'>): Promise<string> {
   if (!stdin) throw new UsageError('A password is needed, and standard input is no terminal to ask at.');
   // Before anybody is asked: what is typed at once would be shown.
   process.stdin.setRawMode(true);
   process.stderr.write(question);
-  process.stdin.resume();
-  process.stdin.setEncoding('utf8');
-  let typed = '';
   try {
-    for await (const chunk of process.stdin) {
-      for (const letter of chunk as string) {
-        if (letter === '\r' || letter === '\n' || letter === '\u0004') return typed;
-        if (letter === '\u0003') throw new UsageError('Nothing was typed.');
+    return await typedLine();
+  } finally {
+    process.stdin.setRawMode(false);
+    process.stderr.write('\n');
+  }
+}
+
+/** What is typed up to the end of the line. Whoever asks again reads what is typed then. */
+function typedLine(): Promise<string> {
+  const { stdin } = process;
+  let typed = '';
+  let end: () => void = () => {};
+  const line = new Promise<string>((resolve, reject) => {
+    const take = (chunk: string): void => {
+      for (const letter of chunk) {
+        if (letter === '\r' || letter === '\n' || letter === '\u0004') return resolve(typed);
+        if (letter === '\u0003') return reject(new UsageError('Nothing was typed.'));
         if (letter === '\u007F' || letter === '\b') typed = typed.replace(/.$/su, '');
         else typed += letter;
       }
-    }
-    return typed;
-  } finally {
-    process.stdin.setRawMode(false);
-    process.stdin.pause();
-    process.stderr.write('\n');
-  }
+    };
+    const gone = (): void => resolve(typed);
+    stdin.setEncoding('utf8').on('data', take).once('end', gone).resume();
+    end = () => stdin.off('data', take).off('end', gone).pause();
+  });
+  return line.finally(() => end());
 }
 
 /** Asks a person. Where there is none to ask it is agreed to: scripts are never asked. */
@@ -85,5 +95,8 @@ export async function edited(text: string, name: string, env: Env): Promise<Edit
     child.once('error', (error) => resolve(`The editor ${editor} cannot be started: ${error.message}.`));
     child.once('close', (code) => resolve(code === 0 ? undefined : `The editor ${editor} ended with ${code}.`));
   });
-  return { text: readFileSync(file, 'utf8'), ...(failure === undefined ? {} : { failure }), keep };
+  const bytes = readFileSync(file);
+  if (failure !== undefined) return { text: '', failure, keep };
+  if (isUtf8(bytes)) return { text: bytes.toString('utf8'), keep };
+  return { text: '', failure: `What you wrote is not UTF-8 text, so nothing was changed; it is in ${keep()}.`, keep };
 }

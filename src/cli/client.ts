@@ -1,13 +1,29 @@
-import net, { type Socket } from 'node:net';
-import { Garbled, NotReached, Refused } from './errors.ts';
-import { notTrusted, type Place } from './places.ts';
+import type { WebSocket } from 'ws';
+import { NotReached, Refused, UsageError } from './errors.ts';
+import { bodyWith, pathWith, type Shorthand } from './node-shorthand.ts';
+import type { OwnFiles } from './own-files.ts';
+import type { Place } from './places.ts';
 import { inCommands } from './remedies.ts';
-import { Wire, type WireReply } from './wire.ts';
+import {
+  bytesOf,
+  goingOn,
+  linesOf,
+  parsed,
+  refusedBy,
+  type Seen,
+  type StreamLine,
+  textOf,
+  wholeReply,
+} from './replies.ts';
+import { type Answered, Servers, whyPassedOver } from './servers.ts';
+import type { WireReply, WireRequest } from './wire.ts';
 
 export interface CallOptions {
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent as an archive, instead of a body. */
+  readonly files?: OwnFiles | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   /** Cancels the call: the server sees its client leave. */
   readonly signal?: AbortSignal;
@@ -21,9 +37,19 @@ export interface SentRequest {
   readonly at: string;
   readonly query?: CallOptions['query'];
   readonly body?: unknown;
+  readonly files?: OwnFiles | undefined;
+  /** It may change something. */
+  readonly isChange?: boolean;
 }
 
-/** With `--curl`: here is the first request that would change something, and it was not sent. */
+/** What a reply to a request with `debug=1` says beside its result. */
+export function messagesIn(body: unknown): readonly string[] {
+  const said = (body as { debug?: readonly string[] } | undefined)?.debug ?? [];
+  // The request, the command, the run and the revision come first.
+  return said.slice(4);
+}
+
+/** With `--curl`: here is a request that would change something, and it was not sent. */
 export class NotSent extends Error {}
 
 /** With `--dry-run`: what the server says it would do. */
@@ -43,19 +69,13 @@ export interface Reply {
   readonly body: unknown;
 }
 
-/** A line of a stream of results. */
-export interface StreamLine {
-  readonly node?: string;
-  readonly value?: unknown;
-  readonly error?: string;
-  readonly progress?: { readonly done: number; readonly of: number; readonly line: string };
-  readonly summary?: {
-    readonly nodes: number;
-    readonly ok: number;
-    readonly failed: number;
-    readonly errorcode?: number;
-  };
-  readonly [member: string]: unknown;
+/** A request that was refused because nothing has the names in it. */
+export interface Mistake {
+  readonly at: string;
+  readonly kind: string;
+  readonly names: readonly string[];
+  /** Of the definitions in its body. */
+  readonly types: readonly string[];
 }
 
 /** A stream whose lines come as the server sends them. */
@@ -68,29 +88,62 @@ export interface Stream {
 
 type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
-/** Each piece of a path is encoded apart: `path('nodes', range, 'power')`. */
+/**
+ * Each piece of a path is encoded apart: `path('nodes', range, 'power')`. Without a piece the path would be that of all objects, and a
+ * script with an unset variable must never act on these.
+ */
 export const path = (...segments: readonly string[]): string =>
-  segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
+  segments.map((segment) => `/${encodeURIComponent(named(segment))}`).join('');
 
-/** A client of the REST interface at `/muster`, over one kept connection. */
+/** The range of all nodes, whatever groups they are in: a pattern that every name fulfils. */
+export const everyNode = '/.*';
+
+function named(word: string): string {
+  if (word.trim() === '') throw new UsageError('An empty word ("") names nothing: give the name that is meant.');
+  return word;
+}
+
+/** A client of the REST interface at `/muster`, over kept connections. */
 export class Client {
   /** `print`: requests are noted, and none is sent that may change something. `try`: those that may are sent as dry runs. */
   mode: 'usual' | 'print' | 'try' = 'usual';
   readonly requests: SentRequest[] = [];
   /** What the server accepted though it looks wrong, in the order of the replies; each once. */
   readonly notes = new Set<string>();
-  readonly #find: () => Place;
-  #place: Place | undefined;
-  #wire: Wire | undefined;
+  /** Whether one of them says that a node does not get what it was given, or that what is shown may be old. */
+  concernsScripts = false;
+  readonly #find: () => readonly Place[];
+  readonly #shorthand: Shorthand | undefined;
+  #found: Servers | undefined;
   #server: string | undefined;
-  #unknownNames: readonly string[] = [];
+  /** What the latest reply showed, and whose reply that was. */
+  #revision: { readonly number: string; readonly place: Place } | undefined;
+  /** Servers that have not heard from their database. */
+  readonly #old = new Set<Place>();
+  readonly mistakes: Mistake[] = [];
 
-  constructor(find: () => Place) {
+  constructor(find: () => readonly Place[], shorthand?: Shorthand) {
     this.#find = find;
+    this.#shorthand = shorthand;
   }
 
+  get #servers(): Servers {
+    return (this.#found ??= new Servers(this.#find()));
+  }
+
+  /** Where all servers are that may be asked, in the order in which they are. */
+  get places(): readonly Place[] {
+    return this.#servers.places;
+  }
+
+  /** The server that is asked. */
   get place(): Place {
-    return (this.#place ??= this.#find());
+    return this.#servers.place;
+  }
+
+  /** Whether every server that may be asked is on this machine, and sees its files. */
+  get isLocal(): boolean {
+    return this.places.every(({ socket }) => socket !== undefined);
   }
 
   /** The short host name of the server, as its replies name it; undefined before the first one, and to callers it does not know. */
@@ -108,24 +161,20 @@ export class Client {
     return this.#server;
   }
 
-  /** The names for which a range was refused last. */
-  get unknownNames(): readonly string[] {
-    return this.#unknownNames;
-  }
-
   async get(at: string, options: CallOptions = {}): Promise<unknown> {
     return (await this.call('GET', at, options)).body;
   }
 
   /** One request; a reply that is an error is thrown as `Refused`. A command may ask for a dry run itself, and gets its reply then. */
-  async call(method: Method, at: string, given: CallOptions = {}): Promise<Reply> {
+  async call(method: Method, place: string, asked: CallOptions = {}): Promise<Reply> {
+    const [at, given] = this.#written(place, asked);
     const isChange = method !== 'GET' && given.query?.['dryRun'] === undefined;
-    this.#note({ method, at, ...given }, isChange);
+    this.#note({ ...given, method, at }, isChange);
     const isTried = this.mode === 'try' && isChange;
     const options = isTried ? { ...given, query: { ...given.query, dryRun: '1' } } : given;
-    const reply = await this.#request(method, at, 'application/json', options);
-    const text = await textOf(reply, this.place.shown);
-    if (!isDone(reply)) throw this.#refusedBy(at, reply, text);
+    const [answered, text] = await this.#whole(method, at, 'application/json', options);
+    const { reply } = answered;
+    if (!isDone(reply)) throw this.#refusedBy(at, given, answered, text);
     const body = text.trim() === '' ? undefined : parsed(text);
     if (isTried) throw new Tried(body);
     return { status: reply.status, headers: reply.headers, body };
@@ -133,221 +182,188 @@ export class Client {
 
   /** A reply that is no JSON. */
   async text(at: string): Promise<string> {
-    const reply = await this.#request('GET', at, 'text/plain', {});
-    const text = await textOf(reply, this.place.shown);
-    if (reply.status >= 400) throw this.#refusedBy(at, reply, text);
+    const [answered, text] = await this.#whole('GET', at, 'text/plain', {});
+    if (answered.reply.status >= 400) throw this.#refusedBy(at, {}, answered, text);
     return text;
   }
 
   /** The same as a stream of lines. */
-  async stream(method: Method, at: string, given: CallOptions = {}): Promise<Stream> {
-    this.#note({ method, at, ...given }, true);
+  stream(method: Method, place: string, asked: CallOptions = {}): Promise<Stream> {
+    return this.#stream(method, place, asked, this.places.length - 1);
+  }
+
+  /** `others`: how many servers may be asked for the rest if it breaks off. */
+  async #stream(method: Method, resource: string, asked: CallOptions, others: number): Promise<Stream> {
+    const [at, given] = this.#written(resource, asked);
+    this.#note({ ...given, method, at }, true);
     const options = this.mode === 'try' ? { ...given, query: { ...given.query, dryRun: '1' } } : given;
-    const reply = await this.#request(method, at, 'application/x-ndjson', options);
-    if (!isDone(reply)) throw this.#refusedBy(at, reply, await textOf(reply, this.place.shown));
-    const run = reply.headers['x-muster-run'];
-    const lines = reply.headers['content-type']?.includes('ndjson')
-      ? linesOf(reply, this.place.shown)
-      : wholeReply(reply, this.place.shown);
-    return { headers: reply.headers, run, lines };
+    const answered = await this.#request(method, at, 'application/x-ndjson', options);
+    const { reply, place } = answered;
+    if (!isDone(reply)) throw this.#refusedBy(at, given, answered, await textOf(reply, place.shown));
+    const { headers } = reply;
+    const run = headers['x-muster-run'];
+    if (!headers['content-type']?.includes('ndjson')) return { headers, run, lines: wholeReply(reply, place.shown) };
+    const rest = (seen: Seen): AsyncIterable<StreamLine> | undefined => {
+      if (others === 0) return undefined;
+      this.#servers.leave(place);
+      this.notes.add(`${place.shown}: the connection broke off. The rest comes from ${this.place.shown}.`);
+      if (isReading(method, options)) return this.#again(method, resource, asked, others - 1);
+      // The work goes on without whoever asked for it, and is asked about.
+      return run === undefined ? undefined : this.#followed(run, seen);
+    };
+    return { headers, run, lines: goingOn(linesOf(reply, place.shown), rest) };
+  }
+
+  async *#again(method: Method, resource: string, asked: CallOptions, others: number): AsyncGenerator<StreamLine> {
+    yield* (await this.#stream(method, resource, asked, others)).lines;
+  }
+
+  async *#followed(run: string, seen: Seen): AsyncGenerator<StreamLine> {
+    const { followedRun } = await import('./followed-run.ts');
+    yield* followedRun((id) => this.get(path('runs', id), { aside: true }), run, seen);
   }
 
   /** The bytes of a stream of server-sent events. */
-  async events(at: string, options: CallOptions = {}): Promise<AsyncIterable<Buffer>> {
-    const reply = await this.#request('GET', at, 'text/event-stream', options);
-    if (!isDone(reply)) throw this.#refusedBy(at, reply, await textOf(reply, this.place.shown));
-    return bytesOf(reply, this.place.shown);
+  async events(place: string, asked: CallOptions = {}): Promise<AsyncIterable<Buffer>> {
+    const [at, options] = this.#written(place, asked);
+    const answered = await this.#request('GET', at, 'text/event-stream', options);
+    const { reply, place: server } = answered;
+    if (!isDone(reply)) throw this.#refusedBy(at, options, answered, await textOf(reply, server.shown));
+    return bytesOf(reply, server.shown);
+  }
+
+  /** A connection for messages in both directions. */
+  async webSocket(place: string, asked: CallOptions = {}): Promise<WebSocket> {
+    const [at, options] = this.#written(place, asked);
+    const { openWebSocket } = await import('./consoles/web-socket.ts');
+    return openWebSocket(this.places, (server) => this.#requestTo(server, 'GET', at, 'application/json', options));
   }
 
   /** The process ends by itself only when no connection is left. */
   close(): void {
-    this.#wire?.close();
+    this.#found?.close();
   }
 
-  #note({ method, at, query, body, aside }: SentRequest & CallOptions, isChange: boolean): void {
+  /** A noderange with the nodes that its numbers stand for, as it is sent. */
+  asSent(range: string): string {
+    return this.#shorthand?.(range) ?? range;
+  }
+
+  /** The same of a whole request. */
+  #written(at: string, given: CallOptions): readonly [at: string, given: CallOptions] {
+    const shorthand = this.#shorthand;
+    if (!shorthand) return [at, given];
+    const { query, body } = given;
+    const range = query?.['noderange'];
+    const written = {
+      ...given,
+      ...(range === undefined ? {} : { query: { ...query, noderange: shorthand(range) } }),
+      ...(body === undefined ? {} : { body: bodyWith(shorthand, at, body) }),
+    };
+    return [pathWith(shorthand, at), written];
+  }
+
+  #note({ method, at, query, body, files, aside }: SentRequest & CallOptions, isChange: boolean): void {
     if (this.mode !== 'print') return;
-    if (!aside) this.requests.push({ method, at, query, body });
+    if (!aside) this.requests.push({ method, at, query, body, files, isChange });
     if (isChange) throw new NotSent();
   }
 
-  #refusedBy(at: string, reply: WireReply, text: string): Refused {
+  #refusedBy(at: string, { body }: CallOptions, { reply, passedOver }: Answered, text: string): Refused {
     const refused = refusedBy(reply, text);
-    if (/^\/(nodes|definitions\/node)\//.test(at) && refused.kind === 'unknown-object')
-      this.#unknownNames = refused.missing;
+    const { kind, missing } = refused;
+    // Why the others were no help is said with why this one was none.
+    if (reply.status === 503 && passedOver.length > 0)
+      refused.add(`muster also tried ${passedOver.map(whyPassedOver).join('; ')}.`);
+    if (missing.length > 0) this.mistakes.push({ at, kind, names: missing, types: typesIn(body) });
     return refused;
   }
 
-  async #request(method: Method, at: string, accept: string, options: CallOptions): Promise<WireReply> {
-    const { place } = this;
-    this.#wire ??= new Wire(await socketOpener(place), place.socket === undefined ? place.shown : 'localhost');
+  /** The reply and its text. What breaks off is asked for again where that does no harm. */
+  async #whole(
+    method: Method,
+    at: string,
+    accept: string,
+    options: CallOptions,
+  ): Promise<readonly [answered: Answered, text: string]> {
+    for (let left = isReading(method, options) ? this.places.length - 1 : 0; ; left--) {
+      const answered = await this.#request(method, at, accept, options);
+      try {
+        return [answered, await textOf(answered.reply, answered.place.shown)];
+      } catch (error) {
+        if (!(error instanceof NotReached) || left === 0) throw error;
+        this.#servers.leave(answered.place);
+      }
+    }
+  }
+
+  async #request(method: Method, at: string, accept: string, options: CallOptions): Promise<Answered> {
+    const answered = await this.#servers.ask(
+      (place) => this.#requestTo(place, method, at, accept, options),
+      isReading(method, options),
+    );
+    const { reply, place, passedOver } = answered;
+    const { headers } = reply;
+    if (reply.status !== 503)
+      for (const each of passedOver) this.notes.add(`${whyPassedOver(each)}. ${place.shown} answered instead.`);
+    const number = headers['x-muster-revision'];
+    if (number !== undefined) this.#revision = { number, place };
+    this.#server = headers['x-muster-server'] ?? this.#server;
+    const age = headers['x-muster-age'];
+    if (age !== undefined) this.#noteAge(place, age);
+    const note = headers['x-muster-note'];
+    if (note !== undefined) this.notes.add(inCommands(withRun(note, headers['x-muster-run'])));
+    if (headers['x-muster-contested'] !== undefined) this.concernsScripts = true;
+    return answered;
+  }
+
+  /** Once for each server: its replies grow older. */
+  #noteAge(place: Place, age: string): void {
+    if (this.#old.has(place)) return;
+    this.#old.add(place);
+    this.concernsScripts = true;
+    this.notes.add(`${place.shown} has not heard from its database for ${age} seconds. What it shows may be that old.`);
+  }
+
+  #requestTo(place: Place, method: Method, at: string, accept: string, options: CallOptions): WireRequest {
     const query = Object.entries(options.query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined);
     const search = query.length > 0 ? `?${new URLSearchParams(query).toString()}` : '';
     const body = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
-    try {
-      const reply = await this.#wire.request({
-        method,
-        path: `${place.prefix}${at}${search}`,
-        headers: {
-          Accept: accept,
-          Prefer: 'errors=detailed',
-          ...(place.token === undefined ? {} : { 'X-Auth-Token': place.token }),
-          ...(body ? { 'Content-Type': 'application/json' } : {}),
-          ...(body || method === 'PUT' || method === 'POST' ? { 'Content-Length': body?.length ?? 0 } : {}),
-          ...options.headers,
-        },
-        body,
-        signal: options.signal,
-      });
-      this.#server = reply.headers['x-muster-server'] ?? this.#server;
-      const note = reply.headers['x-muster-note'];
-      if (note !== undefined) this.notes.add(inCommands(withRun(note, reply.headers['x-muster-run'])));
-      return reply;
-    } catch (error) {
-      if (options.signal?.aborted || error instanceof TypeError) throw error;
-      throw new NotReached(place.shown, reasonOf(error as Error, place));
-    }
+    // A dry run says where files would go; they stay here.
+    const archive = this.mode === 'try' ? undefined : options.files?.archive();
+    const known = this.#revision;
+    return {
+      method,
+      path: `${place.prefix}${at}${search}`,
+      headers: {
+        Accept: accept,
+        Prefer: 'errors=detailed',
+        ...(place.token === undefined ? {} : { 'X-Auth-Token': place.token }),
+        // Another server may not have heard yet of what this command has seen or done.
+        ...(known === undefined || known.place === place ? {} : { 'X-Muster-Revision': known.number }),
+        ...(body ? { 'Content-Type': 'application/json' } : {}),
+        ...(archive ? { 'Content-Type': 'application/x-tar', 'Transfer-Encoding': 'chunked' } : {}),
+        ...(!archive && (body || method === 'PUT' || method === 'POST') ? { 'Content-Length': body?.length ?? 0 } : {}),
+        ...options.headers,
+      },
+      body: archive ?? body,
+      signal: options.signal,
+    };
   }
 }
 
-const keepAliveAfter = 30_000;
+/** Whatever it is, it changes nothing, however often it is sent. */
+const isReading = (method: Method, { query }: CallOptions): boolean =>
+  method === 'GET' || query?.['dryRun'] !== undefined;
+
+function typesIn(body: unknown): string[] {
+  const { definitions } = (body ?? {}) as { readonly definitions?: readonly { readonly type?: unknown }[] };
+  return Array.isArray(definitions) ? [...new Set(definitions.map(({ type }) => String(type)))] : [];
+}
 
 /** A redirect is no answer: what it leads to is not the server that is trusted. */
 const isDone = ({ status }: WireReply): boolean => status < 300;
 
-/** TLS is loaded for those who need it: over the socket of this machine nobody does. */
-async function socketOpener({ protocol, host, port, socket: file, ca }: Place): Promise<() => Socket> {
-  if (file !== undefined) return () => net.connect(file);
-  const tls = protocol === 'https:' ? await import('node:tls') : undefined;
-  return () => {
-    const socket = tls
-      ? tls.connect({
-          host,
-          port,
-          ...(net.isIP(host) === 0 ? { servername: host } : {}),
-          // Whatever the environment says to other programs.
-          rejectUnauthorized: true,
-          // The one that was agreed to at login may be the server's own, where it shows no other.
-          ...(ca === undefined ? {} : { ca, allowPartialTrustChain: true }),
-        })
-      : net.connect({ host, port, noDelay: true });
-    socket.setKeepAlive(true, keepAliveAfter);
-    return socket;
-  };
-}
-
-/** What is cancelled has not failed. */
-const brokenOff = (place: string, error: Error): Error =>
-  error.name === 'AbortError' || error instanceof Garbled ? error : new NotReached(place, reasonOf(error));
-
-async function* bytesOf(reply: WireReply, place: string): AsyncGenerator<Buffer> {
-  try {
-    yield* reply.body;
-  } catch (error) {
-    throw brokenOff(place, error as Error);
-  }
-}
-
-/** No text can be much longer. */
-const longestReply = 500_000_000;
-
-async function textOf(reply: WireReply, place: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let left = longestReply;
-  try {
-    for await (const chunk of reply.body) {
-      left -= chunk.length;
-      if (left < 0) throw new Garbled('The server sent a reply of more than 500 MB; ask for less at a time.');
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw brokenOff(place, error as Error);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Garbled('The server sent a reply that is no JSON; is it muster?');
-  }
-}
-
-function refusedBy(reply: WireReply, text: string): Refused {
-  const body = reply.headers['content-type']?.includes('json') ? parsed(text) : {};
-  return new Refused(reply.status, body ?? {});
-}
-
 /** The header has the first note only. */
 const withRun = (note: string, run: string | undefined): string =>
   note.replace(/\((\d+) more in the run\)$/, (_, count: string) => `(${count} more: muster runs show ${run ?? 'ID'})`);
-
-async function* linesOf(reply: WireReply, place: string): AsyncGenerator<StreamLine> {
-  let ended = false;
-  try {
-    for await (const pieces of lineBatches(reply.body)) {
-      for (const piece of pieces) {
-        // Empty ones only show that the server is still at it.
-        if (piece === '') continue;
-        const line = parsed(piece) as StreamLine;
-        ended ||= line.summary !== undefined;
-        yield typeof line.error === 'string' ? { ...line, error: inCommands(line.error) } : line;
-      }
-    }
-  } catch (error) {
-    throw brokenOff(place, error as Error);
-  }
-  if (!ended) throw new NotReached(place, 'the connection broke off before everything had arrived');
-}
-
-/** For commands whose reply is no stream. */
-async function* wholeReply(reply: WireReply, place: string): AsyncGenerator<StreamLine> {
-  const text = await textOf(reply, place);
-  yield { value: text.trim() === '' ? undefined : parsed(text) };
-  yield { summary: { nodes: 0, ok: 0, failed: 0 } };
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'Connection refused',
-  ECONNRESET: 'the connection was closed',
-  ENOENT: 'there is no such socket',
-  EACCES: 'Permission denied',
-  ENOTFOUND: 'the name of the host is not known',
-  EHOSTUNREACH: 'No route to host',
-  ENETUNREACH: 'Network is unreachable',
-  ETIMEDOUT: 'Connection timed out',
-  EPROTO: 'what answers there does not speak TLS',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'what answers there does not speak TLS',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-};
-
-const untrusted = new Set([
-  'CERT_SIGNATURE_FAILURE',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-]);
-
-function reasonOf({ code = '', message }: Error & { code?: string }, place?: Place): string {
-  if (place && untrusted.has(code)) return notTrusted(place);
-  return reasons[code] ?? message;
-}
-
-/** More than any line of muster's. Whatever sends more would fill the memory. */
-export const longestLine = 67_108_864;
-
-/** The lines of a stream without their newlines, those together that came together. What follows the last newline is no line. */
-export async function* lineBatches(body: AsyncIterable<Buffer>): AsyncGenerator<readonly string[]> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of body) {
-    const lines = decoder.decode(chunk, { stream: true }).split('\n');
-    lines[0] = rest + lines[0]!;
-    rest = lines.pop()!;
-    if (rest.length > longestLine) throw new Garbled('The server sends a line without an end; is it muster?');
-    yield lines;
-  }
-}

@@ -9,6 +9,7 @@ import {
   type OptionTable,
   type ParsedOptions,
   parseOptions,
+  writtenName,
   writtenNames,
 } from './options.ts';
 import type { Output } from './output.ts';
@@ -28,6 +29,8 @@ export interface Terminal {
 export interface Invocation {
   /** The command's name. */
   readonly name: string;
+  /** One of muster's own commands: what it says is said in muster's words, not in xCAT's. */
+  readonly isMuster: boolean;
   /** What follows the name. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -46,8 +49,12 @@ export interface CliCommand {
   /** The help text, without a newline at its end; its lines about options are made from the tables. */
   readonly usage: string;
   readonly options: OptionTable;
+  /** All that it parses besides the common options: help and version too. */
+  readonly parsed: OptionTable;
   /** The common options that it understands. */
   readonly common: readonly Common[];
+  /** How many operands it takes at most. */
+  readonly operands: number;
   /** Answers the exit status. What it throws is reported by `errors.ts`. */
   run(invocation: Invocation): Promise<number>;
 }
@@ -74,6 +81,8 @@ interface Declaration {
   /** Below the tables of options. */
   readonly notes?: string;
   readonly options?: OptionTable;
+  /** What its operands name, where an empty one, as an unset variable leaves it, would mean something else. */
+  readonly names?: string;
   readonly rules?: OptionRules;
   readonly common?: readonly Common[];
   /** It shows its changes itself where `--dry-run` asks for that. */
@@ -86,39 +95,50 @@ interface XcatDeclaration extends Declaration {
   readonly operands?: number;
   /** The exit status of a call without any word, which shows the help. */
   readonly bare?: number;
-  /** What stands before the version, if not `Version`; false where it is no option. */
+  /** What the option prints, if not the version alone; false where there is no such option. */
   readonly version?: string | false;
   /** Help and version are asked for in its own way. */
   readonly asksItself?: true;
-  /** Reports a call that is wrong and answers the exit status, where that is not the usual 1 below the help. */
-  readonly refuse?: (invocation: Invocation, options: ParsedOptions, usage: string) => Promise<number> | number;
+  /** Reports a call that is wrong where that is not done by the help alone, which has a sentence about each wrong word at its end. */
+  readonly refuse?: Refuse;
 }
+
+export type Refuse = (invocation: Invocation, options: ParsedOptions, help: string) => unknown;
 
 const help: OptionTable = { 'help|h|?': 'flag' };
 const versionToo: OptionTable = { 'version|v': 'flag' };
 
-/** A command of xCAT's: what is wrong with a call is said as there, which is rarely more than the help and 1. */
+/** A command of xCAT's: the help answers a wrong call, as there, and the status is 1. */
 export function xcatCommand(declared: XcatDeclaration): CliCommand {
   const usage = helpOf(declared);
   const { operands: most = Number.POSITIVE_INFINITY, bare, asksItself } = declared;
-  const refuse = declared.refuse ?? ((invocation) => say(invocation, usage, 1));
-  const table = {
+  const parsed = {
     ...(asksItself ? {} : help),
     ...(asksItself || declared.version === false ? {} : versionToo),
     ...declared.options,
-    ...commonTable,
+  };
+  const table = { ...parsed, ...commonTable };
+  const refuse = async (invocation: Invocation, options: ParsedOptions): Promise<number> => {
+    const { wrongWords } = await import('./wrong-words.ts');
+    const text = `${usage}\n\n${wrongWords(invocation.name, options, table, most).join('\n')}`;
+    if (declared.refuse) await declared.refuse(invocation, options, text);
+    else say(invocation, text);
+    return 1;
   };
   return {
     ...partsOf(declared, usage),
+    operands: most,
+    parsed,
     async run(invocation) {
       const options = parseOptions(invocation.argv, table, declared.rules);
       if (!asksItself && options.flag('help')) return say(invocation, usage);
       if (!asksItself && options.flag('version'))
-        return say(invocation, `${declared.version || 'Version'} ${referenceVersion}`);
-      if (options.unknown.length + options.lacking.length > 0) return refuse(invocation, options, usage);
-      const common = commonOf(invocation.name, options, declared.common);
+        return say(invocation, declared.version || `Version ${referenceVersion}`);
+      if (options.unknown.length + options.lacking.length > 0) return refuse(invocation, options);
+      const common = commonOf(invocation.name, options, declared);
+      checkOptions(options, declared);
       if (bare !== undefined && invocation.argv.length === 0) return say(invocation, usage, bare);
-      if (options.operands.length > most) return refuse(invocation, options, usage);
+      if (options.operands.length > most) return refuse(invocation, options);
       return carryOut(invocation, { ...options, common }, declared);
     },
   };
@@ -132,19 +152,27 @@ interface MusterDeclaration extends Declaration {
 /** A command that xCAT does not have: what is wrong with a call is said in a sentence. */
 export function musterCommand(declared: MusterDeclaration): CliCommand {
   const usage = helpOf(declared);
-  const [least, most, sentence] = declared.operands ?? [0, 0, 'It takes no operands.'];
+  const [least, most, sentence] = declared.operands ?? [0, 0];
+  const parsed = { ...declared.options, 'help|h': 'flag' } as const;
+  const table = { ...parsed, ...commonTable };
   return {
     ...partsOf(declared, usage),
+    operands: most,
+    parsed,
     async run(invocation) {
-      const table = { ...declared.options, ...commonTable, 'help|h': 'flag' } as const;
       const options = parseOptions(invocation.argv, table, declared.rules);
       if (options.flag('help')) return say(invocation, usage);
-      const [stranger] = options.unknown;
-      if (stranger !== undefined) throw new UsageError(`There is no option "${stranger}".`);
-      const [lacking] = options.lacking;
-      if (lacking !== undefined) throw new UsageError(`The option "${lacking}" needs a value.`);
-      const common = commonOf(invocation.name, options, declared.common);
-      if (options.operands.length < least || options.operands.length > most) throw new UsageError(sentence);
+      const { unknown, lacking, operands } = options;
+      if (unknown.length + lacking.length > 0 || operands.length > most) {
+        const { wrongWords } = await import('./wrong-words.ts');
+        const wrong = wrongWords(`muster ${invocation.name}`, options, table, most);
+        throw new UsageError(
+          [...wrong, ...(sentence !== undefined && operands.length > most ? [sentence] : [])].join(' '),
+        );
+      }
+      const common = commonOf(invocation.name, options, declared);
+      checkOptions(options, declared);
+      if (operands.length < least) throw new UsageError(sentence);
       return carryOut(invocation, { ...options, common }, declared);
     },
   };
@@ -155,17 +183,26 @@ const helpOf = ({ usage, options = {}, common = [], notes }: Declaration): strin
 
 const partsOf = ({ options = {}, common = [] }: Declaration, usage: string) => ({ usage, options, common });
 
-/** Refuses what the command knows and cannot do, and lets `--curl` and `--dry-run` go where they always go: to the client. */
-async function carryOut(
-  invocation: Invocation,
-  call: Call,
-  { options = {}, triesItself, run }: Declaration,
-): Promise<number> {
+/** Refuses what the command knows and cannot do, empty words that name nothing, and an option with two values, of which one would be dropped. */
+function checkOptions(
+  { doubled, has, values, operands }: ParsedOptions,
+  { options = {}, names: named }: Declaration,
+): void {
   for (const [names, row] of Object.entries(options)) {
     const [name = ''] = names.split('|');
-    if (typeof row !== 'string' && row.refused !== undefined && call.has(name))
-      throw new UsageError(`${writtenNames(names).join(', ')} is not supported here: ${row.refused}`);
+    if (typeof row === 'string' || !has(name)) continue;
+    const written = writtenNames(names).join(', ');
+    if (row.refused !== undefined) throw new UsageError(`${written} is not supported here: ${row.refused}`);
+    if (row.filled && values(name).some((each) => each.trim() === ''))
+      throw new UsageError(`The value of ${written} is empty: give ${row.value}. Nothing was done.`);
   }
+  if (named !== undefined && operands.includes(''))
+    throw new UsageError(`An empty word ("") names no ${named}: give the ${named} that is meant. Nothing was done.`);
+  if (doubled.length > 0) throw new UsageError(`${writtenName(doubled[0]!)} was given twice; give it once.`);
+}
+
+/** Lets `--curl` and `--dry-run` go where they always go: to the client. */
+async function carryOut(invocation: Invocation, call: Call, { triesItself, run }: Declaration): Promise<number> {
   if (call.common.curl) {
     const { printRequests } = await import('./muster/curl.ts');
     return printRequests(invocation, call.common, (silent) => run(silent, call));
@@ -176,6 +213,12 @@ async function carryOut(
   }
   return run(invocation, call);
 }
+
+/** As xCAT's commands refuse options that they read themselves: named on standard error, above the help. */
+export const refuseByName: Refuse = (invocation, { unknown }, text) => {
+  for (const name of unknown) invocation.stderr.line(`Unknown option: ${name}`);
+  say(invocation, text);
+};
 
 /** Prints it and answers the exit status. */
 export function say({ stdout }: Pick<Invocation, 'stdout'>, text: string, code = 0): number {

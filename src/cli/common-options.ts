@@ -8,6 +8,7 @@ export type Format = (typeof formats)[number];
 export interface CommonOptions {
   readonly format: Format | undefined;
   readonly fold: boolean;
+  readonly diff: boolean;
   readonly dryRun: boolean;
   readonly curl: boolean;
   readonly yes: boolean;
@@ -36,10 +37,16 @@ const rows: Readonly<Record<Common, CommonRow>> = {
     help: 'print equal results once, under the folded names of their nodes',
     meaningless: 'it has no results of nodes to fold.',
   },
+  diff: {
+    names: 'diff',
+    help: 'with --fold: of all but the most common result, show only how it differs from that',
+    meaningless: 'it has no results of nodes to compare.',
+  },
   dryRun: {
     names: 'dry-run|dryrun',
     help: 'show what would be done, and do nothing',
-    meaningless: 'it changes nothing.',
+    meaningless:
+      'it has no dry run; only changes of the database and commands that are sent to nodes have one. Nothing was done.',
   },
   curl: {
     names: 'curl',
@@ -63,8 +70,10 @@ const rows: Readonly<Record<Common, CommonRow>> = {
 export const reading: readonly Common[] = ['format', 'curl'];
 export const readingNodes: readonly Common[] = ['format', 'fold', 'curl'];
 export const changing: readonly Common[] = ['dryRun', 'curl', 'yes'];
-export const longWorking: readonly Common[] = ['dryRun', 'curl', 'yes', 'detach', 'wait'];
-export const onNodes: readonly Common[] = ['format', 'fold', 'dryRun', 'curl', 'yes', 'detach', 'wait'];
+/** What is done outside the database can only be done, not tried. */
+export const acting: readonly Common[] = ['curl', 'yes'];
+export const longWorking: readonly Common[] = [...acting, 'detach', 'wait'];
+export const onNodes: readonly Common[] = ['format', 'fold', 'diff', 'dryRun', 'curl', 'yes', 'detach', 'wait'];
 
 const nameOf = (option: Common): string => rows[option].names.split('|')[0]!;
 
@@ -73,16 +82,32 @@ export const commonTable: OptionTable = Object.fromEntries(
   Object.values(rows).map(({ names }) => [names, { kind: names === 'format' ? 'value' : 'flag', exact: true }]),
 );
 
+/** The common option that a command for nodes ends with, which goes to the nodes with it: `xdsh n1 date --dry-run`. */
+export function commonAtEnd(words: readonly string[]): string | undefined {
+  const names = Object.keys(commonTable).flatMap((each) => each.split('|'));
+  if (words.at(-2) === '--format') return words.slice(-2).join(' ');
+  const last = words.at(-1) ?? '';
+  return names.some((name) => last === `--${name}` || last.startsWith(`--${name}=`)) ? last : undefined;
+}
+
 /** The common options of a call. Those that mean nothing to the command are refused: whoever writes one expects something of it. */
-export function commonOf(command: string, options: ParsedOptions, understood: readonly Common[] = []): CommonOptions {
-  const has = (option: Common): boolean => options.has(nameOf(option));
+export function commonOf(
+  command: string,
+  options: ParsedOptions,
+  { common: understood = [], options: own = {} }: { common?: readonly Common[] | undefined; options?: object },
+): CommonOptions {
+  // A command may have an option of its own of the same name.
+  const has = (option: Common): boolean => options.has(nameOf(option)) && !(nameOf(option) in own);
   for (const [option, { meaningless }] of Object.entries(rows) as [Common, CommonRow][])
     if (has(option) && !understood.includes(option))
       throw new UsageError(`${command} does not take --${nameOf(option)}: ${meaningless}`);
+  if (has('diff') && (!has('fold') || has('format')))
+    throw new UsageError('--diff compares folded results: use it with --fold, and without --format.');
   if (has('detach') && has('wait')) throw new UsageError('--detach and --wait cannot be used together.');
   return {
     format: has('format') ? formatOf(options.value('format')) : undefined,
     fold: has('fold'),
+    diff: has('diff'),
     dryRun: has('dryRun'),
     curl: has('curl'),
     yes: has('yes'),

@@ -1,20 +1,30 @@
-import { nearest } from '../core/nearest.ts';
 import type { Invocation } from './command.ts';
 import { errorLine, refusalLines } from './lines.ts';
 import { inCommands } from './remedies.ts';
 import { ReaderGone, WriteFailed } from './output.ts';
+import { withLocalTimes } from './times.ts';
 
 /** The server cannot be reached, or is not the one that is trusted. */
 export class NotReached extends Error {
-  /** What was tried, as HOST:PORT or the path of a socket. */
+  /** What was tried, as HOST:PORT or the path of a socket, separated by commas. */
   readonly place: string;
   readonly reason: string;
+  /** Sentences: what was tried, as whom, and what to do next. */
+  readonly advice: string;
+  readonly #isOne: boolean;
 
-  constructor(place: string, reason: string) {
-    super(`${place}: ${reason}`);
+  constructor(places: readonly string[], reason: string, advice = '') {
+    super(places.length === 1 ? `${places[0]}: ${reason}` : reason);
     this.name = 'NotReached';
-    this.place = place;
+    this.place = places.join(', ');
     this.reason = reason;
+    this.advice = advice;
+    this.#isOne = places.length === 1;
+  }
+
+  /** The reason names each of several servers. */
+  get sentence(): string {
+    return `${this.#isOne ? `The server at ${this.place} cannot` : 'No server can'} be reached: ${this.reason}.`;
   }
 }
 
@@ -24,7 +34,7 @@ export class Refused extends Error {
   readonly errorcode: number;
   /** As in `core/errors.ts`; empty where a server does not say. */
   readonly kind: string;
-  readonly sentences: readonly string[];
+  readonly sentences: string[];
   /** Names that nothing has, where that is why. */
   readonly missing: readonly string[];
   /** What xCAT says instead, where that is known. */
@@ -34,7 +44,7 @@ export class Refused extends Error {
     status: number,
     body: Partial<Record<'error' | 'errorcode' | 'kind' | 'missing' | 'reference', unknown>>,
   ) {
-    const sentences = texts(body.error).map(inCommands);
+    const sentences = texts(body.error).map((sentence) => withLocalTimes(inCommands(sentence)));
     super(sentences.join(' '));
     this.name = 'Refused';
     this.status = status;
@@ -43,6 +53,12 @@ export class Refused extends Error {
     this.sentences = sentences.length > 0 ? sentences : [unexplained(status)];
     this.missing = texts(body.missing);
     this.reference = texts(body.reference);
+  }
+
+  /** Says more about it. */
+  add(sentence: string): void {
+    this.sentences.push(sentence);
+    this.message = this.sentences.join(' ');
   }
 
   /** A range without any node. */
@@ -71,9 +87,9 @@ const texts = (value: unknown): string[] =>
   Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : [];
 
 /** Says what a command has thrown, as its kind of command says it, and answers the exit status. */
-export function reportFailure(error: unknown, invocation: Invocation, isMuster: boolean): number {
+export function reportFailure(error: unknown, invocation: Invocation): number {
   if (error instanceof ReaderGone) return brokenPipe;
-  return isMuster ? reportAsMuster(error, invocation) : reportAsXcat(error, invocation);
+  return invocation.isMuster ? reportAsMuster(error, invocation) : reportAsXcat(error, invocation);
 }
 
 /** As a shell shows the end of a program by SIGPIPE. */
@@ -88,7 +104,8 @@ function reportAsXcat(error: unknown, { stdout, stderr, client, signal }: Invoca
       `Unable to open socket connection to xcatd daemon on ${error.place}.\n` +
         'Verify that the xcatd daemon is running and that your SSL setup is correct.\n',
     );
-    stderr.line(`Connection failure: ${error.reason}`);
+    // One line: the reference system prints one.
+    stderr.line(`Connection failure: ${[error.reason, error.advice].filter(Boolean).join('. ')}`);
     return 111;
   }
   if (error instanceof Refused) for (const line of refusalLines(error, client.server)) stderr.line(line);
@@ -99,20 +116,24 @@ function reportAsXcat(error: unknown, { stdout, stderr, client, signal }: Invoca
 
 /** 2 where the call was wrong, 3 where the server is not reached or does not allow it, 1 for everything else. */
 function reportAsMuster(error: unknown, { name, stderr, signal, client }: Invocation): number {
-  const say = (sentence: string) => stderr.line(`muster ${name}: ${sentence}`);
+  const command = `muster ${name}`;
+  const say = (sentence: string) =>
+    stderr.line(sentence.startsWith(`${command} `) ? sentence : `${command}: ${sentence}`);
   if (error instanceof UsageError) {
     say(error.message);
     stderr.line(`Call muster ${name} -h for help.`);
     return 2;
   }
   if (error instanceof NotReached) {
-    say(`The server at ${error.place} cannot be reached: ${error.reason}.`);
+    say([error.sentence, error.advice].filter(Boolean).join(' '));
     return 3;
   }
   if (error instanceof Refused) {
     for (const sentence of error.sentences) say(sentence);
-    if (error.status === 401 && name !== 'login' && client.place.token !== undefined)
-      say(`Log in again: muster login ${client.place.socket === undefined ? `https://${client.place.shown}` : 'URL'}`);
+    if (error.status === 401 && name !== 'login' && client.place.token !== undefined) {
+      const all = client.places.flatMap(({ socket, shown }) => (socket === undefined ? `https://${shown}` : []));
+      say(`Log in again: muster login ${client.place.socket === undefined ? all.join(',') : 'URL'}`);
+    }
     return error.isDenied ? 3 : 1;
   }
   if (signal.aborted) return interrupted;
@@ -131,18 +152,3 @@ const sentenceOf = (error: unknown): string => {
       : error.message
     : String(error);
 };
-
-const mostNames = 5;
-
-/**
- * Says which nodes or groups may have been meant by names of a range that nothing has. Only at a terminal: scripts read what they know. The
- * names come from the server, which shows a caller only those of theirs.
- */
-export async function suggestNames({ client, stderr }: Pick<Invocation, 'client' | 'stderr'>): Promise<void> {
-  const known: string[] = [];
-  for (const at of ['/groups', '/nodes']) known.push(...((await client.get(at).catch(() => [])) as string[]));
-  for (const name of client.unknownNames.slice(0, mostNames)) {
-    const meant = nearest(name, known);
-    if (meant !== undefined) stderr.line(`There is no ${name}. Did you mean ${meant}?`);
-  }
-}

@@ -80,8 +80,10 @@ export async function yamlText(data: unknown): Promise<string> {
  * that ends a block of text ends the block, not the text: no attribute has one.
  */
 export async function readYaml(source: string, file: string): Promise<unknown> {
-  const { parseDocument, visit } = await import('yaml');
-  const document = parseDocument(source, { schema: 'failsafe' });
+  const { LineCounter, parseDocument, visit } = await import('yaml');
+  const lineCounter = new LineCounter();
+  // The parser compares each key with all before it, which takes seconds for thousands of nodes.
+  const document = parseDocument(source, { schema: 'failsafe', uniqueKeys: false, lineCounter });
   const [error] = [...document.errors, ...document.warnings];
   if (error) throw new UsageError(`${file}: ${error.message.split('\n', 1)[0]!.replace(/:$/, '.')}`);
   visit(document, {
@@ -89,6 +91,28 @@ export async function readYaml(source: string, file: string): Promise<unknown> {
       if (node.type === 'PLAIN' && node.source === '~') node.value = '';
       if (node.type?.startsWith('BLOCK')) node.value = String(node.value).replace(/\n$/, '');
     },
+    Map(_, { items }) {
+      const repeated = repeatedKey(items.map(({ key }) => key as YamlKey));
+      if (!repeated) return;
+      const { line, col } = lineCounter.linePos(repeated.range?.[0] ?? 0);
+      throw new UsageError(`${file}: Map keys must be unique at line ${line}, column ${col}.`);
+    },
   });
   return document.toJS({ mapAsMap: true }) as unknown;
+}
+
+interface YamlKey {
+  readonly value?: unknown;
+  readonly range?: readonly number[] | null | undefined;
+}
+
+/** A key that is no text is refused later. */
+function repeatedKey(keys: readonly YamlKey[]): YamlKey | undefined {
+  const known = new Set<unknown>();
+  for (const key of keys) {
+    if (key.value === undefined) continue;
+    if (known.has(key.value)) return key;
+    known.add(key.value);
+  }
+  return undefined;
 }

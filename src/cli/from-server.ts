@@ -45,11 +45,15 @@ export const serverFile = (
 ): string => join(directory, `${before}${name}${after}`);
 
 /** Refuses if something is there that must not be replaced. */
-export function checkFree(files: ServerFiles, name: CheckedName): void {
+export function checkFree(
+  files: ServerFiles,
+  name: CheckedName,
+  kind: 'plain file' | 'directory' = 'plain file',
+): void {
   const file = serverFile(files, name);
   const there = lstatSync(file, { throwIfNoEntry: false });
-  if (there && !there.isFile())
-    throw new InTheWay(`${file} is there already and is no plain file. Remove it, or name another directory.`);
+  if (there && !(kind === 'directory' ? there.isDirectory() : there.isFile()))
+    throw new InTheWay(`${file} is there already and is no ${kind}. Remove it, or name another directory.`);
   if (there && !files.replace)
     throw new InTheWay(`${file} is there already. Name another directory, or replace it with --replace.`);
 }

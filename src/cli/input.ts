@@ -1,15 +1,19 @@
 import { readSync } from 'node:fs';
+import { keptText } from './bytes.ts';
+import { utf8Text } from './utf8.ts';
 
 /** Standard input, read only by those who want it. */
 export interface Input {
-  /** All of it. */
+  /** All of it; what is not UTF-8 is refused. */
   text(): Promise<string>;
-  /** Lines as they come, without their newlines. */
+  /** Lines as they come, without their newlines and with all their bytes. */
   lines(): AsyncIterable<string>;
 }
 
+const name = 'Standard input';
+
 export const processInput: Input = {
-  text() {
+  async text() {
     const chunks: Buffer[] = [];
     for (;;) {
       const chunk = Buffer.allocUnsafe(65_536);
@@ -26,15 +30,26 @@ export const processInput: Input = {
       if (size === 0) break;
       chunks.push(chunk.subarray(0, size));
     }
-    return Promise.resolve(Buffer.concat(chunks).toString('utf8'));
+    return utf8Text(Buffer.concat(chunks), name);
   },
   async *lines() {
-    const { createInterface } = await import('node:readline');
-    yield* createInterface({ input: process.stdin, crlfDelay: Infinity });
+    let rest: Buffer[] = [];
+    for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+        yield lineOf(Buffer.concat([...rest, chunk.subarray(from, end)]));
+        rest = [];
+        from = end + 1;
+      }
+      if (from < chunk.length) rest.push(chunk.subarray(from));
+    }
+    if (rest.length > 0) yield lineOf(Buffer.concat(rest));
   },
 };
 
+const lineOf = (bytes: Buffer): string => keptText(bytes.at(-1) === 13 ? bytes.subarray(0, -1) : bytes);
+
 async function restOf(chunks: Buffer[]): Promise<string> {
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Uint8Array));
-  return Buffer.concat(chunks).toString('utf8');
+  return utf8Text(Buffer.concat(chunks), name);
 }

@@ -9,6 +9,9 @@ export const errorLine = (text: string, server?: string): string => `Error: ${ta
 
 export const warningLine = (text: string, server?: string): string => `Warning: ${tag(server)}${text}`;
 
+/** A word that xCAT's commands drop in silence: scripts may give it, so it is dropped here too, but not in silence. */
+export const ignoredLine = (word: string, why: string): string => warningLine(`${word} is ignored: ${why}`);
+
 /** An error on a node: `NODE: [mn]: Error: TEXT`. */
 export const nodeErrorLine = (node: string, text: string, server: string | undefined): string =>
   `${node}: ${tag(server)}Error: ${text}`;
@@ -38,12 +41,20 @@ export function nodeLine(
 export const unknownNodes = (names: readonly string[]): string =>
   errorLine(`Invalid nodes and/or groups in noderange: ${names.join(',')}`);
 
+/** xCAT's words for names of a range; those for images, kits and other objects end with another type. */
+const isAboutNodes = (line: string): boolean =>
+  /^Invalid nodes and\/or groups in noderange: | of type '(?:node|group)'\.$/.test(line);
+
 /** A refusal as xCAT's commands report it. */
 export function refusalLines(refused: Refused, server: string | undefined): string[] {
-  if (refused.kind === 'unknown-object' && refused.missing.length > 0) return [unknownNodes(refused.missing)];
+  if (refused.kind === 'unknown-object' && refused.reference.length > 0 && refused.reference.every(isAboutNodes))
+    return [unknownNodes(refused.missing)];
   const said = refused.reference.length > 0 ? refused.reference : refused.sentences;
   return said.map((sentence) => errorLine(sentence, server));
 }
+
+/** What to use instead, below an error in xCAT's words. */
+export const noteLine = (text: string): string => `Note: ${text}`;
 
 /** The version that xCAT's commands show: scripts ask for that of the system whose commands these are. */
 export const referenceVersion = '2.19.0';

@@ -2,12 +2,14 @@ import '../core/source-lines.ts';
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { Client } from './client.ts';
-import { reportFailure, suggestNames } from './errors.ts';
+import { shorthandOf } from './node-shorthand.ts';
+import { reportFailure } from './errors.ts';
 import type { CommandEntry, Invocation, Terminal } from './command.ts';
 import { commands } from './commands/index.ts';
 import { processInput } from './input.ts';
 import { FileOutput, ReaderGone } from './output.ts';
-import { findPlace } from './places.ts';
+import { findPlaces } from './places.ts';
+import { checkArguments } from './utf8.ts';
 
 /** MUSTER_CALLED is the name bin/muster was called by, which may be a link named like a command. */
 const called = basename(process.env['MUSTER_CALLED'] ?? 'muster');
@@ -37,7 +39,7 @@ const terminal: Terminal = {
 };
 let interrupt: AbortController | undefined;
 const interruption = (): AbortController => (interrupt ??= new AbortController());
-const client = new Client(() => findPlace(process.env));
+const client = new Client(() => findPlaces(process.env), shorthandOf(process.env));
 
 process.once('SIGINT', () => {
   interruption().abort();
@@ -47,6 +49,7 @@ process.once('SIGINT', () => {
 async function run(entry: CommandEntry): Promise<number> {
   const invocation: Invocation = {
     name,
+    isMuster: entry.isMuster === true,
     argv: words,
     env: process.env,
     stdin: processInput,
@@ -60,12 +63,13 @@ async function run(entry: CommandEntry): Promise<number> {
     },
   };
   try {
+    checkArguments(words);
     const command = await entry.load();
     const code = await command.run(invocation);
     await stdout.flush();
     return code;
   } catch (error) {
-    return reportFailure(error, invocation, entry.isMuster === true);
+    return reportFailure(error, invocation);
   }
 }
 
@@ -85,11 +89,18 @@ async function main(): Promise<void> {
   let code: number;
   if (entry) {
     code = await run(entry);
-    // Scripts that call commands of xCAT get what they know; somebody at a terminal gets all that the server said.
-    if (entry.isMuster || terminal.stderr) code = await warn(code);
-    if (terminal.stderr && client.unknownNames.length > 0) await suggestNames({ client, stderr });
+    // Scripts that call commands of xCAT get what they know, unless nodes do not get what they were given, or what is
+    // shown may be old; somebody at a terminal gets all
+    // that the server said.
+    if (entry.isMuster || terminal.stderr || client.concernsScripts) code = await warn(code);
+    if (code !== 0 && client.mistakes.length > 0) {
+      const { suggest } = await import('./suggestions.ts');
+      await suggest({ client, stderr }, entry.isMuster === true);
+    }
   } else {
-    stderr.line(`muster: There is no command "${name}". Call muster help for a list.`);
+    const { suggestion } = await import('../core/nearest.ts');
+    const meant = suggestion(name, Object.keys(commands));
+    stderr.line(`muster: There is no command "${name}".${meant} Call muster help for a list.`);
     code = 2;
   }
   for (const output of [stdout, stderr]) {

@@ -7,7 +7,7 @@ export interface OptionTable {
   readonly [names: string]: OptionKind | OptionRow;
 }
 
-/** `flag`: no value; `value`: one, the last counts; `values`: one each time; `optional`: one, if the next word can be one. */
+/** `flag`: no value; `value`: one; `values`: one each time; `optional`: one, if the next word can be one. */
 export type OptionKind = 'flag' | 'value' | 'values' | 'optional';
 
 export interface OptionRow {
@@ -18,17 +18,20 @@ export interface OptionRow {
   readonly help?: string;
   /** It must be written out: no beginning of it counts, and it takes no such beginning from others. */
   readonly exact?: true;
+  /** An empty value, as an unset variable leaves it, is refused. */
+  readonly filled?: true;
   /** Why it is refused, where xCAT has it and muster cannot do it. */
   readonly refused?: string;
 }
 
 export const flag = (help: string): OptionRow => ({ kind: 'flag', help });
 export const valued = (value: string, help: string): OptionRow => ({ kind: 'value', value, help });
+export const filled = (value: string, help: string): OptionRow => ({ kind: 'value', value, help, filled: true });
 export const repeated = (value: string, help: string): OptionRow => ({ kind: 'values', value, help });
 export const refused = (why: string, kind: OptionKind = 'flag'): OptionRow => ({ kind, refused: why });
 
 /** xCAT's commands say more with it; where muster has nothing more to say, scripts may give it all the same. */
-export const verbose: OptionTable = { 'verbose|V': flag('print more messages') };
+export const verbose: OptionTable = { 'verbose|V': flag('accepted for scripts; there is nothing more to print') };
 
 export interface OptionRules {
   /** Options end at this operand, counted from 1: what follows are words of another command. */
@@ -41,10 +44,12 @@ export interface OptionRules {
 
 export interface ParsedOptions {
   readonly operands: readonly string[];
-  /** Options nobody knows, as they were written but for their dashes. */
+  /** Options nobody knows, or that take no value and have one, as they were written but for their dashes. */
   readonly unknown: readonly string[];
   /** Options that lack their value, likewise. */
   readonly lacking: readonly string[];
+  /** Options of one value that have two, likewise. */
+  readonly doubled: readonly string[];
   flag(name: string): boolean;
   /** The value; of an `optional` without one an empty text. */
   value(name: string): string | undefined;
@@ -70,10 +75,16 @@ export function parseOptions(argv: readonly string[], table: OptionTable, rules:
   const operands: string[] = [];
   const unknown: string[] = [];
   const lacking: string[] = [];
+  const doubled = new Set<string>();
   const words = [...argv];
 
   const take = ({ name, kind }: Known, written: string, joined: string | undefined): void => {
-    const note = (value: string): void => void found.set(name, [...(found.get(name) ?? []), value]);
+    const note = (value: string): void => {
+      const before = found.get(name) ?? [];
+      // The same value again is no contradiction.
+      if (kind !== 'values' && before.some((other) => other !== value)) doubled.add(written);
+      found.set(name, [...before, value]);
+    };
     if (kind === 'flag') note('');
     else if (joined !== undefined) note(joined);
     else if (kind === 'optional') note(words[0] === undefined || isOption(words[0]) ? '' : words.shift()!);
@@ -88,7 +99,9 @@ export function parseOptions(argv: readonly string[], table: OptionTable, rules:
     const [written = '', ...value] = text.split('=');
     const option = longOption(known, written);
     const joined = value.length > 0 ? value.join('=') : undefined;
-    if (!option || (option.kind === 'flag' && joined !== undefined)) stranger(word, written);
+    if (!option) stranger(word, written);
+    // Known, but not with a value: no command takes it for a word of another one.
+    else if (option.kind === 'flag' && joined !== undefined) unknown.push(written);
     else take(option, written, joined);
   };
   const bundle = (word: string): void => {
@@ -130,6 +143,7 @@ export function parseOptions(argv: readonly string[], table: OptionTable, rules:
     operands,
     unknown,
     lacking,
+    doubled: [...doubled],
     flag: (name) => found.has(name),
     has: (name) => found.has(name),
     value: (name) => found.get(name)?.at(-1),
@@ -147,12 +161,15 @@ function longOption(known: ReadonlyMap<string, Known>, written: string): Known |
   return new Set(begun.map(([, { name }]) => name)).size === 1 ? begun[0]![1] : undefined;
 }
 
+/** With the dashes of its length. */
+export const writtenName = (name: string): string => (name.length > 1 ? `--${name}` : `-${name}`);
+
 /** The names of options that have a help, as they are written, the short one first. */
 export const writtenNames = (names: string): string[] =>
   names
     .split('|')
     .toSorted((a, b) => a.length - b.length)
-    .map((name) => (name.length > 1 ? `--${name}` : `-${name}`));
+    .map(writtenName);
 
 /** A line for each option of the table that has a help. */
 export const optionHelp = (table: OptionTable): string =>

@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs';
+import { bytesOf } from './bytes.ts';
 
 /** The reader has gone; there is nothing more to say to it. */
 export class ReaderGone extends Error {
@@ -8,7 +9,7 @@ export class ReaderGone extends Error {
 /** Nothing more can be written, for instance because the disk is full. */
 export class WriteFailed extends Error {}
 
-/** Where a command writes. Small outputs leave together at the end; of large ones no more than a bound waits. */
+/** Where a command writes. What is written together leaves together, and no more than a bound waits. */
 export interface Output {
   write(text: string): Room | undefined;
   /** The text and a newline. */
@@ -44,6 +45,9 @@ export class FileOutput implements Output {
   #waiting: string[] = [];
   #size = 0;
   #writing: Promise<void> | undefined;
+  #soon: NodeJS.Immediate | undefined;
+  /** Lines leave before the end. */
+  #streams = false;
   #failure: Error | undefined;
 
   constructor(fd: number, name: string, isTerminal: () => boolean, eager: boolean) {
@@ -67,13 +71,23 @@ export class FileOutput implements Output {
     this.#waiting.push(text);
     this.#size += text.length;
     const isFull = this.#size >= most;
-    // What is written in one turn leaves in one piece.
+    // What is written in one turn leaves in one piece. Of a short command that is all, and no thread is needed for it.
     if (isFull || this.#eager) void this.#begin();
+    else this.#soon ??= setImmediate(() => this.#leave());
     // oxlint-disable-next-line unicorn/no-thenable -- see Room
     return isFull ? { then: (resolve, reject) => this.flush().then(() => resolve(), reject) } : undefined;
   }
 
+  /** Lines of a pipe are not kept for the next ones: whoever reads it may wait for each. */
+  #leave(): void {
+    this.#soon = undefined;
+    this.#streams = true;
+    if (this.#size > 0) void this.#begin();
+  }
+
   flush(): Promise<void> {
+    clearImmediate(this.#soon);
+    this.#soon = undefined;
     if (this.#failure) return Promise.reject(this.#failure);
     if (this.#size === 0 && !this.#writing) return Promise.resolve();
     return this.#begin();
@@ -91,7 +105,7 @@ export class FileOutput implements Output {
   async #drain(): Promise<void> {
     try {
       while (this.#size > 0) {
-        let rest: Uint8Array = Buffer.from(this.#waiting.join(''));
+        let rest: Uint8Array = bytesOf(this.#waiting.join(''));
         this.#waiting = [];
         this.#size = 0;
         while (rest.length > 0) rest = rest.subarray(await this.#some(rest));
@@ -107,7 +121,7 @@ export class FileOutput implements Output {
   async #some(bytes: Uint8Array): Promise<number> {
     try {
       // Short ones fit into every pipe, as a rule, and need no thread.
-      if (bytes.length <= 4_096 && !this.#eager) return writeSync(this.#fd, bytes);
+      if (bytes.length <= 4_096 && !this.#eager && !this.#streams) return writeSync(this.#fd, bytes);
       return await writeSome(this.#fd, bytes);
     } catch (error) {
       // Whoever shares this descriptor with us has made it one that does not wait.
@@ -121,6 +135,25 @@ export class FileOutput implements Output {
     if (code === 'EPIPE' || code === 'EIO') return new ReaderGone();
     const why = code === 'ENOSPC' ? 'No space left on device' : message;
     return new WriteFailed(`Cannot write to ${this.#name}: ${why}.`);
+  }
+}
+
+/** What a command says to another one. */
+export class GatheredOutput implements Output {
+  text = '';
+
+  write(text: string): undefined {
+    this.text += text;
+  }
+
+  line(text: string): undefined {
+    this.text += `${text}\n`;
+  }
+
+  draw(): undefined {}
+
+  flush(): Promise<void> {
+    return Promise.resolve();
   }
 }
 

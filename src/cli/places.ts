@@ -18,10 +18,15 @@ export interface Place {
   readonly ca?: string;
   /** HOST:PORT, or the path of the socket. */
   readonly shown: string;
+  /** What named it, such as MUSTER_URL. */
+  readonly chosen: string;
+  /** The account of the login whose token this is. */
+  readonly user?: string;
 }
 
-/** One of the servers that `muster login` has been called for. */
+/** A server that `muster login` has been called for, or several of one cluster. */
 export interface Context {
+  /** Addresses, separated by commas. */
   readonly url: string;
   readonly token?: string;
   readonly user?: string;
@@ -58,35 +63,57 @@ export function readContexts(env: Env): Contexts {
   return { ...(data.current === undefined ? {} : { current: data.current }), contexts: data.contexts ?? {} };
 }
 
+/** Several addresses are separated by commas or blanks. */
+export const addressesIn = (text: string): readonly string[] => [...new Set(text.split(/[\s,]+/).filter(Boolean))];
+
 /**
- * The server to ask: that of XCATHOST, else of MUSTER_URL, else the context (MUSTER_CONTEXT, or the one logged in to last), else the
- * socket of this machine, else localhost. MUSTER_TOKEN replaces the token, MUSTER_CA (a file) the authority.
+ * The server to ask, or several of one cluster in the order to ask them: those of XCATHOST, else of MUSTER_URL, else of the context that
+ * MUSTER_CONTEXT names, else the socket MUSTER_SOCKET, else the context logged in to last, else a socket of this machine, else localhost.
+ * MUSTER_TOKEN replaces the token, MUSTER_CA (a file) the authority.
  */
-export function findPlace(env: Env): Place {
+export function findPlaces(env: Env): readonly [Place, ...Place[]] {
   const { current, contexts } = readContexts(env);
   const named = env['MUSTER_CONTEXT'] || current;
   const context = named !== undefined && Object.hasOwn(contexts, named) ? contexts[named] : undefined;
-  const url = env['XCATHOST'] ? `https://${env['XCATHOST']}` : env['MUSTER_URL'];
-  if (url) return placeOf(url, env, Object.values(contexts).find((each) => sameServer(each.url, url)) ?? { url });
-  if (context) return placeOf(context.url, env, context);
+  const variable = env['XCATHOST'] ? 'XCATHOST' : 'MUSTER_URL';
+  if (env[variable])
+    return placesOf(variable, env[variable], (address) => {
+      const url = variable === 'XCATHOST' ? `https://${address}` : address;
+      const login = Object.values(contexts).find((each) => sameServer(each.url, url)) ?? { url };
+      return placeOf(url, env, login, variable);
+    });
+  const socketNamed = env['MUSTER_CONTEXT'] ? undefined : env['MUSTER_SOCKET'];
+  if (socketNamed) return [placeOf(`unix:${socketNamed}`, env, undefined, 'MUSTER_SOCKET')];
+  if (context)
+    return placesOf(`The login ${named!}`, context.url, (address) =>
+      placeOf(address, env, context, `the login ${named!}`),
+    );
   // Another server than the one that was meant would carry out the command.
   if (env['MUSTER_CONTEXT'])
     throw new UsageError(`MUSTER_CONTEXT: there is no context "${env['MUSTER_CONTEXT']}"; muster contexts lists them.`);
-  const socket = sockets(env).find((file) => existsSync(file));
-  return placeOf(socket === undefined ? `https://localhost:${defaultPort}` : `unix:${socket}`, env, undefined);
+  const files = [...new Set(sockets(env))];
+  const socket = files.find((file) => existsSync(file));
+  if (socket !== undefined) return [placeOf(`unix:${socket}`, env, undefined, 'the socket of this machine')];
+  const chosen = `there is no login, and no socket ${files.join(' or ')}`;
+  return [placeOf(`https://localhost:${defaultPort}`, env, undefined, chosen)];
 }
 
-/** Where a server of this machine may listen. */
+function placesOf(what: string, text: string, place: (address: string) => Place): readonly [Place, ...Place[]] {
+  const [first, ...others] = addressesIn(text);
+  if (first === undefined) throw new UsageError(`${what} names no server; one is https://mn:8443.`);
+  return [place(first), ...others.map(place)];
+}
+
+/** Where a server of this machine may listen; the one of a service also has its data in another directory. */
 const sockets = (env: Env): string[] => [
-  ...(env['MUSTER_SOCKET'] ? [env['MUSTER_SOCKET']] : []),
-  ...(env['MUSTER_DATA'] ? [join(env['MUSTER_DATA'], 'muster.sock')] : []),
-  join(installed, 'var/muster.sock'),
+  join(env['MUSTER_DATA'] || join(installed, 'var'), 'muster.sock'),
   '/run/muster/muster.sock',
 ];
 
-export function placeOf(url: string, env: Env, context: Context | undefined): Place {
+export function placeOf(url: string, env: Env, context: Context | undefined, chosen = 'given by name'): Place {
   const token = env['MUSTER_TOKEN'] || context?.token;
-  const common = { prefix: '/muster', ...(token ? { token } : {}) };
+  const user = token && token === context?.token ? context.user : undefined;
+  const common = { prefix: '/muster', chosen, ...(token ? { token } : {}), ...(user ? { user } : {}) };
   if (url.startsWith('unix:')) {
     const socket = url.slice('unix:'.length).replace(/^\/\/(?=\/)/, '');
     return { protocol: 'unix:', host: 'localhost', port: 0, socket, shown: socket, ...common };
@@ -118,15 +145,17 @@ export const notTrusted = ({ ca, shown }: Place): string =>
     : 'its certificate is not from the authority that was accepted at login or that MUSTER_CA names, so nothing was sent. Either the ' +
       `server has a new authority, or another machine answers in its place; muster login https://${shown} says what to do`;
 
-export function sameServer(one: string, other: string): boolean {
-  try {
-    const [a, b] = [placeOf(one, {}, undefined), placeOf(other, {}, undefined)];
-    // What a server gets by TLS is not sent to it without.
-    return a.shown === b.shown && a.protocol === b.protocol;
-  } catch {
-    return false;
-  }
-}
+/** Whether an address is one of those. */
+export const sameServer = (addresses: string, other: string): boolean =>
+  addressesIn(addresses).some((one) => {
+    try {
+      const [a, b] = [placeOf(one, {}, undefined), placeOf(other, {}, undefined)];
+      // What a server gets by TLS is not sent to it without.
+      return a.shown === b.shown && a.protocol === b.protocol;
+    } catch {
+      return false;
+    }
+  });
 
 /** Replaces the file in one step; it holds tokens, so nobody else may read it. */
 export function changeContexts(env: Env, change: (contexts: Contexts) => Contexts): void {

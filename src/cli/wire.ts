@@ -13,8 +13,20 @@ export interface WireRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | number>>;
-  readonly body?: Buffer | undefined;
+  /** What comes piece by piece goes as it comes. */
+  readonly body?: Buffer | AsyncIterable<Buffer> | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds that the connection may take; without them as long as the system waits. */
+  readonly connectTimeout?: number | undefined;
+}
+
+/** No connection was made, so nothing of the request has left. The cause says why. */
+export class Unsent extends Error {
+  declare readonly cause: Error;
+
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+  }
 }
 
 type Open = () => Socket;
@@ -36,17 +48,21 @@ export class Wire {
     this.#host = host;
   }
 
-  async request({ method, path, headers, body, signal }: WireRequest): Promise<WireReply> {
+  async request({ method, path, headers, body, signal, connectTimeout }: WireRequest): Promise<WireReply> {
     signal?.throwIfAborted();
-    const connection = this.#idle.pop() ?? this.#connect();
+    const connection = this.#idle.pop() ?? this.#connect(connectTimeout);
     const abort = () => connection.end(signal!.reason as Error);
     signal?.addEventListener('abort', abort, { once: true });
     try {
       let head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\n`;
       for (const [name, value] of Object.entries(headers)) head += `${name}: ${headerText(name, value)}\r\n`;
-      connection.send(Buffer.from(`${head}\r\n`, 'latin1'), body);
+      const isWhole = body === undefined || Buffer.isBuffer(body);
+      connection.send(Buffer.from(`${head}\r\n`, 'latin1'), isWhole ? body : undefined);
+      const sending = isWhole ? undefined : connection.sendChunks(body);
       const { status, headers: received } = await connection.head();
-      const keep = received['connection']?.toLowerCase() !== 'close';
+      // A server that refuses it does so before it has all.
+      const isSent = sending === undefined || sending.isOver();
+      const keep = isSent && received['connection']?.toLowerCase() !== 'close';
       const done = (whole: boolean): void => {
         signal?.removeEventListener('abort', abort);
         if (whole && keep) this.#idle.push(connection);
@@ -56,7 +72,8 @@ export class Wire {
     } catch (error) {
       signal?.removeEventListener('abort', abort);
       connection.end();
-      throw error;
+      const isOwn = signal?.aborted || error instanceof TypeError;
+      throw connection.wasOpen || isOwn ? error : new Unsent(error as Error);
     }
   }
 
@@ -64,11 +81,12 @@ export class Wire {
     for (const connection of this.#all) connection.end();
   }
 
-  #connect(): Connection {
-    const connection = new Connection(this.#open, () => {
+  #connect(timeout: number | undefined): Connection {
+    const closed = (): void => {
       this.#all.delete(connection);
       this.#idle = this.#idle.filter((each) => each !== connection);
-    });
+    };
+    const connection = new Connection(this.#open, closed, timeout);
     this.#all.add(connection);
     return connection;
   }
@@ -86,25 +104,72 @@ class Connection {
   readonly #socket: Socket;
   #rest: Buffer = Buffer.alloc(0);
   #isEnded = false;
+  #replies = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
+  #wasOpen = false;
 
-  constructor(open: Open, closed: () => void) {
+  constructor(open: Open, closed: () => void, timeout: number | undefined) {
+    const late = timeout === undefined ? undefined : setTimeout(() => this.end(timedOut()), timeout);
     const ended = (error?: Error): void => {
+      clearTimeout(late);
       this.#error ??= error;
       this.#isEnded = true;
       closed();
       this.#wake?.();
     };
     this.#socket = open();
-    this.#socket.on('readable', () => this.#wake?.());
+    // What is written before that is kept until then.
+    this.#socket.once('encrypted' in this.#socket ? 'secureConnect' : 'connect', () => {
+      clearTimeout(late);
+      this.#wasOpen = true;
+    });
+    this.#socket.on('readable', () => {
+      this.#replies = true;
+      this.#wake?.();
+    });
     this.#socket.on('end', () => ended());
     this.#socket.on('error', ended);
     this.#socket.on('close', () => ended());
   }
 
+  /** Whether it was made, so that something may have been sent. */
+  get wasOpen(): boolean {
+    return this.#wasOpen;
+  }
+
   send(head: Buffer, body: Buffer | undefined): void {
+    // Of the request before, on a connection that was kept.
+    this.#replies = false;
     this.#socket.write(body ? Buffer.concat([head, body]) : head);
+  }
+
+  /** Sends a body in chunks until it ends, or the reply has begun. What goes wrong with it ends the connection. */
+  sendChunks(body: AsyncIterable<Buffer>): { isOver(): boolean } {
+    let isOver = false;
+    const send = async (): Promise<void> => {
+      for await (const piece of body) {
+        if (this.#replies || this.#isEnded) return;
+        if (piece.length === 0) continue;
+        this.#socket.write(`${piece.length.toString(16)}\r\n`);
+        this.#socket.write(piece);
+        if (!this.#socket.write('\r\n')) await this.#drained();
+      }
+      this.#socket.write('0\r\n\r\n');
+      isOver = true;
+    };
+    send().catch((error: unknown) => this.end(error as Error));
+    return { isOver: () => isOver };
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const go = (): void => {
+        this.#socket.off('drain', go).off('close', go).off('readable', go);
+        resolve();
+      };
+      this.#socket.on('drain', go).on('close', go).on('readable', go);
+    });
   }
 
   end(error?: Error): void {
@@ -178,6 +243,8 @@ class Connection {
     return taken;
   }
 }
+
+const timedOut = (): Error => Object.assign(new Error('Connection timed out'), { code: 'ETIMEDOUT' });
 
 function brokenOff(): never {
   throw new Error('the connection broke off before everything had arrived');

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { edited } from '../ask.ts';
 import { musterCommand, oneOf } from '../command.ts';
 import { changing } from '../common-options.ts';
@@ -11,7 +10,8 @@ import {
   readDefinitions,
   writePlan,
 } from '../muster/definition-files.ts';
-import { flag, valued } from '../options.ts';
+import { filled, flag, valued } from '../options.ts';
+import { textOfFile } from '../utf8.ts';
 
 export const apply = musterCommand({
   usage: `Usage: muster apply -f FILE [--prune] [--dry-run | --diff] [--yes]
@@ -21,7 +21,7 @@ all of them in one change or none. A value may be a list, stored with commas, or
 the file stay, and so do settings of the site. At a terminal it shows what it would do and asks first. If somebody else has changed
 one of the objects meanwhile, it names the object and changes nothing.`,
   options: {
-    'file|f': valued('FILE', 'the file; - is standard input'),
+    'file|f': filled('FILE', 'the file; - is standard input'),
     prune: flag('remove objects that are not in the file, of the types that are, in the same change'),
     diff: flag('the same as --dry-run'),
     y: flag('the same as --yes'),
@@ -32,7 +32,7 @@ one of the objects meanwhile, it names the object and changes nothing.`,
   async run(invocation, options) {
     const file = options.value('file');
     if (file === undefined) throw new UsageError('Name the file with -f.');
-    const text = file === '-' ? await invocation.stdin.text() : readText(file);
+    const text = file === '-' ? await invocation.stdin.text() : textOfFile(file);
     const wanted = await readDefinitions(text, file === '-' ? 'standard input' : file);
     const { definitions, revision } = await currentDefinitions(invocation.client, Object.keys(wanted));
     const outcome = await writePlan(invocation, planOf(definitions, wanted, options.flag('prune')), {
@@ -44,14 +44,6 @@ one of the objects meanwhile, it names the object and changes nothing.`,
     return outcome === 'refused' ? 1 : 0;
   },
 });
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}.`);
-  }
-}
 
 export const edit = musterCommand({
   usage: `Usage: muster edit NODERANGE [--yes]

@@ -1,8 +1,14 @@
-import { path, type StreamLine } from '../client.ts';
+import { path } from '../client.ts';
+import type { StreamLine } from '../replies.ts';
 import { errorLine, nodeLine } from '../lines.ts';
 import { codeOf, type NodeCall, nodeCommand } from '../nodes/node-command.ts';
 import { failureText, namesIn, workOnNodes } from '../nodes/work.ts';
-import { flag } from '../options.ts';
+import { flag, type OptionTable, refused } from '../options.ts';
+
+const forceFlag = flag('also an image that cannot boot now: not built, not packed, or without a kernel');
+const madeWithImage = refused('kernel and RAM disk are made and checked with the image, by genimage and copycds.');
+const kernelOptions: OptionTable = { noupdateinitrd: madeWithImage, ignorekernelchk: madeWithImage };
+const forced = (call: Pick<NodeCall, 'flag'>): { force?: true } => (call.flag('force') ? { force: true } : {});
 
 export const nodeset = nodeCommand({
   usage: `Usage: nodeset NODERANGE STATE
@@ -13,7 +19,7 @@ export const nodeset = nodeCommand({
   runcmd=COMMAND, runimage=URL
   next, enact               the next state of the list; the current state again
   states joined by commas follow one another`,
-  options: { 'verbose|V': flag('name the server') },
+  options: { 'verbose|V': flag('name the server'), force: forceFlag, ...kernelOptions },
   words: 1,
   async run(call) {
     const { invocation, range, words } = call;
@@ -31,7 +37,9 @@ export const nodeset = nodeCommand({
     const report = reportOf(call, shown, failed);
     const at = path('nodes', range, 'bootstate');
     const request =
-      state === 'stat' ? ({ method: 'GET', at } as const) : ({ method: 'PUT', at, body: { state } } as const);
+      state === 'stat'
+        ? ({ method: 'GET', at } as const)
+        : ({ method: 'PUT', at, body: { state, ...forced(call) } } as const);
     const tally = await workOnNodes(invocation, request, report, call.common);
     await reportNotConfigured(call, failed);
     return codeOf(tally);
@@ -82,12 +90,23 @@ async function reportNotConfigured(
 const known = /^(boot|shell|standby|shutdown|run(cmd|image)=.+|osimage(=.*)?)$/;
 
 export const rinstall = nodeCommand({
-  usage: `Usage: rinstall NODERANGE [boot | shell | runcmd=COMMAND | osimage[=NAME]]
+  usage: `Usage: rinstall NODERANGE [boot | shell | runcmd=COMMAND | osimage[=NAME]] [--media]
 
   Sets the boot state of nodes, makes them boot from the network once, and switches them on or resets them. Without a state each node
-  boots the image of its provmethod. With --wait it waits until they have booted.`,
+  boots the image of its provmethod. With --wait it waits until they have booted. With --media they boot from a CD that muster makes and
+  their BMCs show them.`,
+  options: {
+    force: forceFlag,
+    media: flag('from virtual media instead of the network; for machines with Redfish and UEFI'),
+    'console|c': refused(
+      'it opens no console; muster consoles NODERANGE shows those of several nodes, and rcons that of one.',
+    ),
+    'uefimode|u': refused('machines boot by the mode that their firmware is set to.'),
+    ...kernelOptions,
+  },
   words: 1,
-  async run({ invocation, range, words, common }) {
+  async run(call) {
+    const { invocation, range, words, common } = call;
     const { client, stdout, stderr } = invocation;
     const [state = 'osimage'] = words;
     const names = await namesIn(client, range);
@@ -98,7 +117,9 @@ export const rinstall = nodeCommand({
     }
     const failed = new Map<string, string[]>();
     const failure = (line: StreamLine) => {
-      const text = failureText(line);
+      const text = failureText(line, invocation);
+      // What Ctrl-C ended has failed at no step.
+      if (invocation.signal.aborted) return { stdout: [`${line.node}: ${text}`] };
       const step = stepOf(text, line.error ?? '');
       failed.set(step, [...(failed.get(step) ?? []), line.node!]);
       if (step === 'netboot')
@@ -111,14 +132,18 @@ export const rinstall = nodeCommand({
     const request = {
       method: waits ? 'POST' : 'PUT',
       at: path('nodes', range, 'provision'),
-      body: waits && 'action' in body ? { state: body.action } : body,
+      body: {
+        ...(waits && 'action' in body ? { state: body.action } : body),
+        ...forced(call),
+        ...(call.flag('media') ? { media: true } : {}),
+      },
     } as const;
     // Who fails before anything begins is not among those that are provisioned.
     const before = (): unknown => names.length > 0 && stdout.line(`Provision node(s): ${names.join(' ')}`);
     const report = { question: 'Reboot', range, lines: () => [], failure, ...(common.dryRun ? {} : { before }) };
-    const { ok } = await workOnNodes(invocation, request, report, common);
-    for (const [step, nodes] of failed) reportStep(step, nodes, ok);
-    return failed.size > 0 ? 1 : 0;
+    const tally = await workOnNodes(invocation, request, report, common);
+    for (const [step, nodes] of failed) reportStep(step, nodes, tally.ok);
+    return codeOf(tally);
 
     function reportStep(step: string, nodes: readonly string[], good: number): void {
       const say = (text: string): unknown => stderr.line(errorLine(text, client.server));
@@ -132,6 +157,8 @@ export const rinstall = nodeCommand({
 
 /** The step a node failed at, by its sentence. */
 function stepOf(text: string, error: string): string {
+  if (/^it(s boot medium| (could not be set to boot|boots) from (the network|its medium))/.test(error))
+    return 'rsetboot';
   if (/netboot/.test(error) || text.startsWith('Missing the')) return 'netboot';
   if (/MAC address|image|state/i.test(text)) return 'nodeset';
   return 'rsetboot';

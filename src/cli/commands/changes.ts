@@ -1,11 +1,12 @@
 import { agreed } from '../ask.ts';
-import { path } from '../client.ts';
+import { type Client, path } from '../client.ts';
 import { type Call, type Invocation, musterCommand, say } from '../command.ts';
 import { changing, reading } from '../common-options.ts';
 import { UsageError } from '../errors.ts';
 import { writeData } from '../formats.ts';
 import { type RowChange, writeRows } from '../muster/row-diff.ts';
 import { flag, valued } from '../options.ts';
+import { localTime } from '../times.ts';
 
 interface Change {
   readonly id: number;
@@ -90,7 +91,7 @@ async function list(invocation: Invocation, options: Call): Promise<number> {
 const headOf = ({ id, time, user, client, command: by, rows, tables, reverts }: Change): string => {
   const where = tables && tables.length > 0 ? ` in ${tables.join(',')}` : '';
   const undone = reverts === undefined ? '' : `, takes back ${reverts}`;
-  return `${id}  ${time}  ${user}@${client}  ${by}  ${rows} row${rows === 1 ? '' : 's'}${where}${undone}`;
+  return `${id}  ${localTime(time)}  ${user}@${client}  ${by}  ${rows} row${rows === 1 ? '' : 's'}${where}${undone}`;
 };
 
 async function show(invocation: Invocation, options: Call): Promise<number> {
@@ -122,25 +123,29 @@ async function diff(invocation: Invocation, options: Call): Promise<number> {
 }
 
 export const undo = musterCommand({
-  usage: `Usage: muster undo ID [--dry-run] [--yes]
+  usage: `Usage: muster undo [ID] [--dry-run] [--yes]
 
-Takes back a change; this is a change too. muster changes lists changes. If somebody changed one of the rows again later, it takes back
-nothing. At a terminal it shows what it would do and asks first.`,
+Takes back a change: the one with this number, or your own last one that is not taken back yet, which it shows. This is a change too.
+muster changes lists changes. If somebody changed one of the rows again later, it takes back nothing. At a terminal it shows what it
+would do and asks first.`,
   options: { y: flag('the same as --yes') },
-  operands: [1, 1, 'Name one change by its number; muster changes lists them.'],
+  operands: [0, 1, 'Name one change by its number; muster changes lists them.'],
   common: changing,
   triesItself: true,
   async run(invocation, options) {
     const { client, stdout, terminal } = invocation;
-    const [id = ''] = options.operands;
+    const [given] = options.operands;
+    const own = given === undefined ? await lastOwn(client) : undefined;
+    const id = given ?? String(own!.id);
     const at = path('changes', id, 'revert');
     const dry = options.common.dryRun;
     const asks = terminal.stdin && terminal.stdout && !options.common.yes && !options.flag('y');
-    if (dry || asks) {
+    if (own) stdout.line(headOf(own));
+    if (dry || asks || own) {
       const { body } = await client.call('POST', at, { query: { dryRun: '1' } });
       await writeRows(invocation, (body as { changes: readonly RowChange[] }).changes);
       if (dry) return 0;
-      if (!(await agreed(invocation, 'Take it back?', false))) {
+      if (asks && !(await agreed(invocation, 'Take it back?', false))) {
         stdout.line('Nothing was changed.');
         return 1;
       }
@@ -151,3 +156,38 @@ nothing. At a terminal it shows what it would do and asks first.`,
     return 0;
   },
 });
+
+/** What muster notes by itself while it does something else: keys and certificates that it sees for the first time. */
+const seenKeys: ReadonlySet<string> = new Set(['sshhostkey', 'spcert']);
+/** By these somebody writes what is meant, in whatever table. */
+const byHand: ReadonlySet<string> = new Set(
+  'chdef delEntries mkdef revert rmdef setAttribs setNodesAttribs tabrestore'.split(' '),
+);
+
+/** It is not what somebody means by their last change. Tokens cannot be taken back at all. */
+function isNoted({ tables = [], command }: Change): boolean {
+  if (tables.length === 0) return false;
+  return (
+    tables.every((table) => table === 'token') || (tables.every((table) => seenKeys.has(table)) && !byHand.has(command))
+  );
+}
+
+/** The newest change of the caller that is no undo itself and was not taken back by one that still counts. */
+async function lastOwn(client: Client): Promise<Change> {
+  const undone = new Set<number>();
+  for (let until: string | undefined; ; ) {
+    const query = { mine: '1', until };
+    const body = (await client.get('/changes', { query, aside: true })) as {
+      changes: readonly Change[];
+      next?: number;
+    };
+    for (const change of body.changes) {
+      if (undone.has(change.id) || isNoted(change)) continue;
+      if (change.reverts === undefined) return change;
+      undone.add(change.reverts);
+    }
+    if (body.next === undefined)
+      throw new UsageError('There is no change of yours to take back; muster changes lists all.');
+    until = String(body.next);
+  }
+}

@@ -1,9 +1,9 @@
 import { path } from '../client.ts';
 import { type Call, type CliCommand, type Invocation, say, xcatCommand } from '../command.ts';
 import { changing, reading } from '../common-options.ts';
-import { Refused } from '../errors.ts';
+import { Refused, UsageError } from '../errors.ts';
 import { writeData } from '../formats.ts';
-import { errorLine, resultLine } from '../lines.ts';
+import { errorLine, ignoredLine, referenceVersion, resultLine } from '../lines.ts';
 import { type RowChange, writeTried } from '../muster/row-diff.ts';
 import { flag } from '../options.ts';
 
@@ -17,17 +17,26 @@ interface TableWriter {
 
 const tableWriter = ({ name, version, ...writer }: TableWriter): CliCommand => {
   const command = xcatCommand({
-    usage: `Usage: ${name} COLUMN=VALUE[,COLUMN=VALUE...] TABLE.COLUMN=VALUE [...]
+    usage: `Usage: ${name} COLUMN=VALUE[,COLUMN=VALUE...] TABLE.COLUMN=VALUE | TABLE.COLUMN+=ITEM [...]
        ${name} -d COLUMN=VALUE[,COLUMN=VALUE...] TABLE [...]
        ${name} -h | --help | -v | --version
 
-Changes the rows that have the given values, or makes one; with -d it removes them.`,
+Changes the rows that have the given values, or makes one; with -d it removes them. += puts an item into a list, if it is not there.`,
     ...(version === undefined ? {} : { version }),
     options: { 'delete|d': flag('remove the rows') },
     common: changing,
     triesItself: true,
-    run: (invocation, call) =>
-      call.operands.length === 0 ? say(invocation, command.usage, 1) : writeTables(invocation, call, writer),
+    async run(invocation, call) {
+      const [keys, ...words] = call.operands;
+      if (keys === undefined) return say(invocation, command.usage, 1);
+      const form = call.flag('delete') ? `${name} -d COLUMN=VALUE TABLE` : `${name} COLUMN=VALUE TABLE.COLUMN=VALUE`;
+      if (!/^[^=.]+=/.test(keys))
+        throw new UsageError(`"${keys}" is not COLUMN=VALUE, by which ${name} finds the rows. Write ${form}.`);
+      if (words.length > 0) return writeTables(invocation, call, writer);
+      if (call.flag('delete')) throw new UsageError(`The table is missing. Write ${name} -d ${keys} TABLE.`);
+      invocation.stderr.line(ignoredLine(keys, `nothing is to be set; write ${name} ${keys} TABLE.COLUMN=VALUE.`));
+      return 0;
+    },
   });
   return command;
 };
@@ -40,27 +49,42 @@ async function writeTables(invocation: Invocation, call: Call, writer: Words): P
   const [keys = '', ...words] = call.operands;
   const { dryRun } = call.common;
   if (call.flag('delete')) {
-    const writes = words.map((table): Write => ({ method: 'DELETE', table, keys, columns: undefined }));
+    const writes = words.map((table): Write => ({ method: 'DELETE', table, keys }));
     return inOrder(invocation, writer, writes, dryRun);
   }
-  const columns = new Map<string, Record<string, string>>();
+  const written = new Map<string, WrittenColumns>();
   for (const word of words) {
-    const [, table, column, value] = /^([^.=]+)\.([^=]+)=(.*)$/s.exec(word) ?? [];
-    if (table === undefined || column === undefined || /[,^+:-]$/.test(column)) {
+    const [, table, column, plus, value = ''] = /^([^.=]+)\.([^=+]+)(\+?)=(.*)$/s.exec(word) ?? [];
+    if (table === undefined || column === undefined || /[,^:-]$/.test(column)) {
       stderr.line(`Error: "${word}" is not TABLE.COLUMN=VALUE.`);
       return 1;
     }
-    columns.set(table, { ...columns.get(table), [column]: value! });
+    const { columns, add } = written.get(table) ?? { columns: {}, add: new Set<string>() };
+    written.set(table, { columns, add });
+    if (plus === '+') {
+      if (columns[column] === undefined) add.add(column);
+      columns[column] = columns[column] ? `${columns[column]},${value}` : value;
+    } else if (columns[column] === undefined || (columns[column] === value && !add.has(column)))
+      columns[column] = value;
+    // What was given before would be dropped.
+    else throw new UsageError(`${table}.${column} was given twice; give it once.`);
   }
-  const writes = [...columns].map(([table, values]): Write => ({ method: 'PUT', table, keys, columns: values }));
+  const writes = [...written].map(([table, values]): Write => ({ method: 'PUT', table, keys, ...values }));
   return inOrder(invocation, writer, writes, dryRun);
+}
+
+interface WrittenColumns {
+  readonly columns: Record<string, string>;
+  /** Columns that are lists, to which each row adds the items. */
+  readonly add: Set<string>;
 }
 
 interface Write {
   readonly method: 'PUT' | 'DELETE';
   readonly table: string;
   readonly keys: string;
-  readonly columns: Readonly<Record<string, string>> | undefined;
+  readonly columns?: Readonly<Record<string, string>>;
+  readonly add?: ReadonlySet<string>;
 }
 
 /** Where there are several tables, all are tried before the first is written. */
@@ -71,8 +95,10 @@ async function inOrder(
   dryRun: boolean,
 ): Promise<number> {
   const { client } = invocation;
-  const send = ({ method, table, keys, columns }: Write, query: Record<string, string> = {}) =>
-    client.call(method, path('tables', table, 'rows', keys), { query, ...(columns ? { body: columns } : {}) });
+  const send = ({ method, table, keys, columns, add }: Write, tried: Record<string, string> = {}) => {
+    const query = { ...tried, ...(add && add.size > 0 ? { add: [...add].join(',') } : {}) };
+    return client.call(method, path('tables', table, 'rows', keys), { query, ...(columns ? { body: columns } : {}) });
+  };
   const tries = dryRun || writes.length > 1;
   const changes: RowChange[] = [];
   for (const write of writes) {
@@ -94,7 +120,7 @@ async function inOrder(
 
 export const chtab = tableWriter({
   name: 'chtab',
-  version: 'chtab Version',
+  version: `chtab Version ${referenceVersion}`,
   unknownTable: (invocation, table) => say(invocation, `Table ${table} does not exist.`, 1),
   unknownColumn({ stderr }, column) {
     stderr.line(errorLine(`There is no column ${column}.`));
@@ -118,7 +144,7 @@ export const gettab = xcatCommand({
        gettab -h | --help
 
 Shows columns of the row that has the values. It ignores values of groups.`,
-  options: { H: flag('show the columns before their values') },
+  options: { 'H|with-fieldname': flag('show the columns before their values') },
   version: false,
   common: reading,
   async run(invocation, options) {
@@ -140,7 +166,11 @@ Shows columns of the row that has the values. It ignores values of groups.`,
         rows.set(table, row);
       }
       const row = rows.get(table);
-      if (!row || (row[column] === undefined && !(await hasColumn(invocation, table, column)))) continue;
+      if (row?.[column] === undefined && !(await hasColumn(invocation, table, column))) {
+        stderr.line(ignoredLine(word, `there is no such column; tabdump -d ${table} lists the columns of the table.`));
+        continue;
+      }
+      if (!row) continue;
       const value = row[column] ?? '';
       found[word] = value;
       if (!format) stdout.line(resultLine(long ? `${word}: ${value}` : value, { env, server: client.server }));

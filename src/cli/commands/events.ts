@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lineBatches, longestLine } from '../client.ts';
 import { musterCommand, oneOf } from '../command.ts';
 import { Garbled, NotReached } from '../errors.ts';
 import { foldNames } from '../nodes/results.ts';
 import { valued } from '../options.ts';
 import { oneLine } from '../output.ts';
+import { lineBatches, longestLine } from '../replies.ts';
+import { localTime } from '../times.ts';
 
 /** A block of server-sent events. */
 export interface ServerEvent {
@@ -51,7 +52,7 @@ export const events = musterCommand({
 
 Shows events as they happen, until Ctrl-C. If the connection breaks, it reconnects and shows what it missed.`,
   options: {
-    kinds: valued('KINDS', 'only these, separated by commas: change, status, power, run, notice'),
+    kinds: valued('KINDS', 'only these, separated by commas: change, status, power, boot, run, notice, hardware'),
     after: valued('ID', 'begin with what came after this event; with --format ndjson each line has its id'),
     seconds: valued('N', 'end after N seconds'),
   },
@@ -106,7 +107,7 @@ interface Row {
 
 function linesOf(event: Event): string[] {
   const { kind, time = '', nodes, ...others } = event;
-  const head = `${time}  ${kind}`;
+  const head = `${localTime(time)}  ${kind}`;
   if (kind === 'change') {
     const { user, command: by, revision, rows = [] } = others as { rows?: readonly Row[]; [member: string]: unknown };
     return rows.map((row) => `${head} ${String(revision)} by ${String(user)} (${String(by)}): ${rowText(row)}`);

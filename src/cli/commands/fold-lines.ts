@@ -1,7 +1,7 @@
 import type { Client } from '../client.ts';
 import { xcatCommand } from '../command.ts';
 import { Garbled, NotReached, Refused } from '../errors.ts';
-import { countLines, foldedBlock, linesByNode, splitLine } from '../lines.ts';
+import { byName, countLines, foldedBlock, linesByNode, splitLine } from '../lines.ts';
 import { flag } from '../options.ts';
 
 export const xcoll = xcatCommand({
@@ -9,12 +9,16 @@ export const xcoll = xcatCommand({
 
 Gathers the lines "NODE: TEXT" of its input by node and shows equal texts once, under the names of all nodes that have them. Names that
 make up a whole group are shown as that group.`,
-  options: { n: flag('no group names'), c: flag('the number of nodes too') },
+  options: {
+    n: flag('no group names'),
+    c: flag('the number of nodes too'),
+    // As recorded: it is called unknown, and the lines are gathered all the same.
+    v: 'flag',
+  },
   version: false,
-  // As scripts know it: what is not known is named, and the lines are gathered all the same.
-  rules: { passUnknown: true },
+  operands: 0,
   async run({ stdin, stdout, stderr, client }, options) {
-    for (const word of options.operands) stderr.line(`Unknown option: ${word.replace(/^--?/, '')}`);
+    if (options.flag('v')) stderr.line('Unknown option: v');
     const texts = new Map<string, string[]>();
     for (const [node, lines] of await linesByNode(stdin, 'UNKNOWN')) {
       const text = lines.join('\n');
@@ -70,6 +74,28 @@ function folded(names: readonly string[], groups: readonly Group[]): string[] {
   return [...shown, ...[...left].sort()];
 }
 
+export const xdshcoll = xcatCommand({
+  usage: `Usage: COMMAND | xdshcoll
+
+Gathers the lines "NODE: TEXT" of its input by node and shows equal texts once, under the names of all nodes that have them, as xcoll -n
+does. sinv reads it as a template.`,
+  operands: 0,
+  async run({ stdin, stdout }) {
+    const texts = Map.groupBy(await linesByNode(stdin, 'UNKNOWN'), ([, lines]) => lines.join('\n'));
+    for (const [text, nodes] of texts)
+      await stdout.write(
+        foldedBlock(
+          nodes
+            .map(([node]) => node)
+            .toSorted()
+            .join(','),
+          text,
+        ),
+      );
+    return 0;
+  },
+});
+
 const width = 79;
 
 interface Block {
@@ -98,13 +124,17 @@ Shows the lines "NODE: TEXT" of its input below the names of their nodes. The li
       if (last?.node === node) last.lines.push(text);
       else blocks.push({ node, lines: [text] });
     }
+    if (options.flag('c')) {
+      await stdout.write(joined(blocks));
+      return 0;
+    }
     // Of a node whose lines do not stand together, every block shows the last one, as scripts know it.
     const texts = new Map(blocks.map(({ node, lines }) => [node, lines]));
     const nodes = blocks.map(({ node }) => node).sort();
     if (options.flag('x')) {
       for (const node of nodes)
         for (const text of texts.get(node)!) await stdout.line(options.flag('b') ? text : `${node}: ${text}`);
-    } else await stdout.write(options.flag('c') ? joined(nodes, texts) : apart(nodes, texts));
+    } else await stdout.write(apart(nodes, texts));
     return 0;
   },
 });
@@ -114,15 +144,19 @@ type Texts = ReadonlyMap<string, readonly string[]>;
 const apart = (nodes: readonly string[], texts: Texts): string =>
   nodes.map((node) => `HOST:${node}\n${'-'.repeat(node.length + 6)}\n${texts.get(node)!.join('\n')}\n`).join('\n');
 
-function joined(nodes: readonly string[], texts: Texts): string {
+/** Every block counts: a node whose lines do not stand together is named with each of its texts. */
+function joined(blocks: readonly Block[]): string {
   const names = new Map<string, string[]>();
-  for (const node of new Set(nodes)) {
-    const text = texts.get(node)!.join('\n');
+  for (const { node, lines } of blocks) {
+    const text = lines.join('\n');
     const same = names.get(text);
     if (same) same.push(node);
     else names.set(text, [node]);
   }
   return [...names]
-    .map(([text, list]) => `${'HOSTS '.padEnd(width, '-')}\n${list.join(', ')}\n${'-'.repeat(width)}\n${text}\n`)
+    .map(
+      ([text, list]) =>
+        `${'HOSTS '.padEnd(width, '-')}\n${list.sort(byName).join(', ')}\n${'-'.repeat(width)}\n${text}\n`,
+    )
     .join('\n');
 }

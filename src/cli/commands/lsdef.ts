@@ -10,9 +10,19 @@ import {
   Wrong,
 } from '../definitions/arguments.ts';
 import { type Attributes, emptyRangeText, missingText, readNames, readObjects } from '../definitions/reading.ts';
+import {
+  chosenAttributes,
+  type Form,
+  type Listing,
+  noneOfType,
+  pairs,
+  type Sources,
+  stanzaHead,
+  texts,
+} from '../definitions/showing.ts';
 import { Refused } from '../errors.ts';
 import { writeData } from '../formats.ts';
-import { byName, errorLine, foldedBlock, referenceVersion, resultLine } from '../lines.ts';
+import { byName, errorLine, foldedBlock, ignoredLine, referenceVersion, resultLine } from '../lines.ts';
 import { foldNames } from '../nodes/results.ts';
 import { flag, repeated, valued } from '../options.ts';
 
@@ -50,38 +60,58 @@ Lists definitions of nodes and other objects: names, or with names or -l all att
   refuse: refuseOptions('Invalid option..'),
   run: (invocation, options) =>
     withWrongCalls(invocation, lsdef.usage, async () => {
-      const call = readCall(options);
+      const call = readCall({ ...options, operands: options.operands.filter((word) => word !== '') }, invocation);
       if (options.flag('help'))
         return call.types.length > 0 || options.has('i') ? explain(call, invocation) : say(invocation, lsdef.usage);
       if (options.flag('version')) return say(invocation, `lsdef - Version ${referenceVersion}`);
-      return list(call, invocation);
+      const code = await list(call, invocation);
+      await tellIgnored(call, options.operands, invocation);
+      return code;
     }),
 });
 
-function check({ options: given }: DefinitionCall): void {
+/** As scripts know it, lsdef reads on where words mean nothing. It says which words these are, below what it shows. */
+async function tellIgnored(
+  { options, names, attributes }: DefinitionCall,
+  operands: readonly string[],
+  { stdout, stderr }: Invocation,
+): Promise<void> {
+  const ignored: string[] = [];
+  const unnamed = `lsdef shows all objects where no name is given; check the variable that was to hold it.`;
+  if (operands.includes('')) ignored.push(ignoredLine('""', names === undefined ? unnamed : 'it names nothing.'));
+  if (options.value('o') === '') ignored.push(ignoredLine('-o ""', unnamed));
+  if (options.has('i') && chosenAttributes(options.value('i')) === undefined)
+    ignored.push(ignoredLine('-i ""', 'lsdef shows all attributes that are set; name some, such as -i arch,groups.'));
+  for (const [name, value] of Object.entries(attributes))
+    ignored.push(
+      ignoredLine(`${name}=${value}`, `lsdef sets nothing; -w ${name}==${value} selects objects, chdef changes them.`),
+    );
+  if (ignored.length > 0) await stdout.flush();
+  for (const line of ignored) stderr.line(line);
+}
+
+function check({ options: given, names }: DefinitionCall): void {
   const together = (one: string, other: string) =>
     new Wrong(`The flags '${one}' and '${other}' cannot be used together.`, true);
   if (given.flag('xml')) throw new Wrong("The '-x' (XML format) option is not yet implemented.", true);
   if (given.has('i') && given.flag('short')) throw together('-i', '-s');
   if (given.has('i') && given.flag('nics')) throw together('-i', '--nics');
   if (given.flag('long') && given.flag('short')) throw together('-l', '-s');
+  if (given.flag('stanza') && given.flag('short')) throw together('-z', '-s');
   if (given.flag('all') && given.has('type')) throw together('-a', '-t');
+  if (given.flag('all') && names !== undefined)
+    throw new Wrong(`-a shows the objects of all types: leave out -a or "${names}". -t TYPE says of which type it is.`);
   if (given.flag('compress') && !given.has('i'))
     throw new Wrong("The flags '-c' and '-i' must be used together.", true);
-}
-
-/** Objects of one type, as they are to be printed. */
-interface Listing {
-  readonly type: string;
-  readonly objects: ReadonlyMap<string, Attributes>;
-  /** The attributes to show of each; undefined: all that are set. */
-  readonly shown: readonly string[] | undefined;
 }
 
 async function list(call: DefinitionCall, invocation: Invocation): Promise<number> {
   check(call);
   const { options: given } = call;
-  if (given.has('template')) return listTemplates(call, invocation);
+  if (given.has('template')) {
+    const { listTemplates } = await import('../definitions/templates.ts');
+    return listTemplates(call, invocation);
+  }
   const { client, stdout, stderr } = invocation;
   const types = given.flag('all')
     ? ((await client.get('/definitions')) as string[])
@@ -92,7 +122,7 @@ async function list(call: DefinitionCall, invocation: Invocation): Promise<numbe
   const listings: Listing[] = [];
   const problems: string[] = [];
   // xCAT has different words for a type without objects and for names that lead to none.
-  let nothing = 'Could not find any object definitions to display.';
+  let nothing = noneOfType;
   let isSilent = false;
   for (const type of types) {
     const result = await listType(call, client, type, onlyNames);
@@ -108,21 +138,28 @@ async function list(call: DefinitionCall, invocation: Invocation): Promise<numbe
     if (result.objects.size > 0) listings.push(result);
   }
   const { server } = client;
-  for (const problem of problems) stderr.line(errorLine(problem, server));
-  const code = problems.length > 0 ? 1 : 0;
   const { format, fold } = given.common;
+  // Below what was found, or nobody would see it above many objects.
+  const end = async (): Promise<number> => {
+    if (problems.length === 0) return 0;
+    await stdout.flush();
+    for (const problem of problems) stderr.line(errorLine(problem, server));
+    return 1;
+  };
   if (format || fold) {
     const objects = listings.flatMap((listing) => dataOf(listing, onlyNames));
     if (format) await writeData(invocation, format, objects);
     else await writeFolded(invocation, objects);
-    return code;
+    return end();
   }
   const show = (text: string) => resultLine(text, { env: invocation.env, server });
   if (listings.length === 0) {
-    if (!isSilent) stdout.line(show(nothing));
+    // A file of stanzas without any is one too.
+    const isEmptyFile = given.flag('stanza') && given.has('w') && nothing !== noneOfType;
+    if (!isSilent) stdout.line(show(isEmptyFile ? stanzaHead : nothing));
   } else {
     const sources = given.flag('verbose') && !onlyNames ? await readSources(client, types) : undefined;
-    if (given.flag('stanza') && !onlyNames) stdout.line(show('# <xCAT data object stanza file>'));
+    if (given.flag('stanza') && !onlyNames) stdout.line(show(stanzaHead));
     const form: Form = {
       onlyNames,
       blank: given.flag('all') ? ' ' : '  ',
@@ -136,7 +173,7 @@ async function list(call: DefinitionCall, invocation: Invocation): Promise<numbe
         await stdout.write(text);
       }
   }
-  return code;
+  return end();
 }
 
 /** Names alone are listed where nothing asks for more. */
@@ -226,12 +263,6 @@ const isHidden = ({ hidden }: Attributes): boolean => hidden === '1' || hidden?.
 
 const siteNames = (names: string): string[] => names.split(',').filter((name) => name !== 'clustersite');
 
-/** An empty list means all of them. */
-function chosenAttributes(given: string | undefined): readonly string[] | undefined {
-  const names = [...new Set((given ?? '').split(',').filter((name) => name !== ''))];
-  return names.length > 0 ? names : undefined;
-}
-
 const nicNames = (objects: ReadonlyMap<string, Attributes>): string[] => [
   ...new Set(
     [...objects.values()].flatMap((attributes) => Object.keys(attributes).filter((name) => name.startsWith('nic'))),
@@ -262,78 +293,6 @@ async function writeFolded({ stdout }: Invocation, objects: readonly ShownObject
     await stdout.write(foldedBlock(foldNames(members.map(({ name }) => name)), text));
 }
 
-interface Form {
-  readonly onlyNames: boolean;
-  readonly blank: string;
-  readonly withType: boolean;
-  readonly stanza: boolean;
-  readonly compact: boolean;
-  /** Where attributes are stored, by type and attribute. */
-  readonly sources: Sources | undefined;
-}
-
-/** The text of each object. */
-function* texts({ type, objects, shown }: Listing, form: Form, show: (text: string) => string): Iterable<string> {
-  for (const name of [...objects.keys()].sort()) {
-    if (form.onlyNames) yield `${show(`${name}${form.blank}(${type})`)}\n`;
-    else {
-      const lines = head(name, type, form);
-      // Oddly, lines of groups lack the name.
-      const before = form.compact && type !== 'group' ? `${name}: ` : '    ';
-      for (const [attribute, value] of pairs(type, objects.get(name)!, shown))
-        lines.push(`${before}${attribute}=${value}${form.sources?.(type, attribute, objects.get(name)!) ?? ''}`);
-      if (lines.length > 0) yield `${lines.map(show).join('\n')}\n`;
-    }
-  }
-}
-
-function head(name: string, type: string, { compact, stanza, withType }: Form): string[] {
-  if (compact) return [];
-  if (stanza) return ['', `${name}:`, `    objtype=${type}`];
-  return [`Object name: ${name}${withType ? `  (${type})` : ''}`];
-}
-
-function pairs(type: string, attributes: Attributes, shown: readonly string[] | undefined): [string, string][] {
-  if (shown === undefined) return Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1));
-  const found: [string, string][] = [];
-  for (const name of [...shown].sort()) {
-    const value = attributes[name];
-    // The family of a nic attribute stands for all its members.
-    const members = Object.keys(attributes).filter((each) => each.startsWith(`${name}.`));
-    if (value !== undefined) found.push([name, value]);
-    else if (members.length > 0) for (const member of members.sort()) found.push([member, attributes[member]!]);
-    else if (type !== 'site' && !name.startsWith('nic')) found.push([name, '']);
-  }
-  return found;
-}
-
-async function listTemplates(
-  { options: given }: DefinitionCall,
-  { client, stdout, stderr, env }: Invocation,
-): Promise<number> {
-  const template = given.value('template');
-  const show = (text: string) => resultLine(text, { env, server: client.server });
-  if (!template) {
-    for (const name of (await client.get('/templates/node/all')) as string[]) stdout.line(show(`${name}  (node)`));
-    return 0;
-  }
-  try {
-    const found = (await client.get('/templates/node', { query: { template } })) as Record<string, Attributes>;
-    const listing = {
-      type: 'node',
-      objects: new Map(Object.entries(found)),
-      shown: chosenAttributes(given.value('i')),
-    };
-    const form = { onlyNames: false, blank: '  ', withType: false, compact: false, sources: undefined };
-    for (const text of texts(listing, { ...form, stanza: given.flag('stanza') }, show)) stdout.write(text);
-    return 0;
-  } catch (error) {
-    if (!(error instanceof Refused) || error.kind !== 'unknown-object') throw error;
-    stderr.line(errorLine(`Could not find ${template} in xCAT templates.`, client.server));
-    return 1;
-  }
-}
-
 /** What `GET /attributes` says of one. */
 interface Described {
   readonly meaning: string;
@@ -347,8 +306,6 @@ const describe = async (client: Client, type: string): Promise<Readonly<Record<s
   >;
   return all[type] ?? {};
 };
-
-type Sources = (type: string, attribute: string, attributes: Attributes) => string;
 
 async function readSources(client: Client, types: readonly string[]): Promise<Sources> {
   const known = new Map<string, Readonly<Record<string, Described>>>();

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { writeFileAtomically } from '../../core/files.ts';
 import { ipText, parseIp } from '../../core/ip.ts';
 import { type Client, path } from '../client.ts';
-import { type Invocation, say, xcatCommand } from '../command.ts';
+import { say, xcatCommand } from '../command.ts';
 import { nodeFromServer } from '../from-server.ts';
 import { errorLine, referenceVersion, warningLine } from '../lines.ts';
 import { flag, verbose } from '../options.ts';
@@ -145,20 +145,25 @@ export const makeknownhosts = xcatCommand({
 
   Writes the host keys of nodes that muster knows to ~/.ssh/known_hosts. Lines that muster did not write, or wrote for another server,
   stay as they are, and a node that has one gets no other key.`,
-  options: { 'remove|r': flag('take them out'), ...verbose, 'help|h|?': 'flag', 'version|v': 'flag' },
+  options: {
+    'remove|r|delete|d': flag('take them out'),
+    ...verbose,
+    'help|h|?': 'flag',
+    'version|v': 'flag',
+  },
   asksItself: true,
-  common: ['curl'],
-  refuse: (invocation, { unknown: [name = ''] }, usage) => refuseWord(invocation, `-${name}`, usage),
+  operands: 1,
+  common: ['dryRun', 'curl'],
+  triesItself: true,
   async run(invocation, call) {
-    const { env, stderr, client } = invocation;
+    const { env, stdout, stderr, client } = invocation;
     if (call.flag('help')) return say(invocation, makeknownhosts.usage, 1);
     if (call.flag('version')) return say(invocation, `Version ${referenceVersion}`);
-    const [range, strange] = call.operands;
+    const [range] = call.operands;
     if (range === undefined) {
       stderr.line(errorLine('The Noderange is missing.', await client.serverName()));
       return 1;
     }
-    if (strange !== undefined) return refuseWord(invocation, strange, makeknownhosts.usage);
     const nodes = (await client.get(path('nodes', range, 'attrs', 'ip'))) as Record<string, { ip?: string }>;
     const names = Object.keys(nodes).map(nodeFromServer);
     const removes = call.flag('remove');
@@ -166,7 +171,9 @@ export const makeknownhosts = xcatCommand({
     const before = textOf(file);
     if (removes && before === undefined) return 0;
     const lines = hostLines(before ?? '');
-    const mark = markOf(client.place.socket === undefined ? client.place.shown : 'local');
+    // Whichever of several servers answers, its lines are the same ones.
+    const [first] = client.places;
+    const mark = markOf(first!.socket === undefined ? first!.shown : 'local');
     const others = lines.filter(({ comment }) => comment !== mark);
     const keys = removes ? new Map<string, string>() : await keysOf(client);
     const refused = new Set<string>();
@@ -191,15 +198,13 @@ export const makeknownhosts = xcatCommand({
     const after = [...kept, ...added].map((line) => `${line}\n`).join('');
     // Without a newline at its end the file is not what would be written, though nothing is to be changed.
     const isSame = gone.size + added.length === 0 || after === before;
-    if (before === undefined || !isSame) write(file, after);
+    if (call.common.dryRun) {
+      for (const { text } of gone) stdout.line(`-${text}`);
+      for (const line of added) stdout.line(`+${line}`);
+    } else if (before === undefined || !isSame) write(file, after);
     return refused.size > 0 ? 1 : 0;
   },
 });
-
-function refuseWord(invocation: Invocation, word: string, usage: string): number {
-  invocation.stderr.line(errorLine(`"${word}" is neither an option of makeknownhosts nor its noderange.`));
-  return say(invocation, usage, 1);
-}
 
 const linesAbout = (names: readonly string[], lines: readonly HostLine[]): readonly (readonly [string, HostLine])[] =>
   names.flatMap((name) => lines.filter((line) => isAbout(line, name)).map((line) => [name, line] as const));

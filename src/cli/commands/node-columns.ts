@@ -1,8 +1,9 @@
 import { path } from '../client.ts';
 import { type CliCommand, type Invocation, say, xcatCommand } from '../command.ts';
 import { changing } from '../common-options.ts';
-import { Refused } from '../errors.ts';
-import { errorLine } from '../lines.ts';
+import { Refused, UsageError } from '../errors.ts';
+import { errorLine, ignoredLine } from '../lines.ts';
+import { removalConfirmed } from '../nodes/confirm.ts';
 import { flag } from '../options.ts';
 
 /** Names of columns that need no table. */
@@ -35,11 +36,12 @@ export function criterionOf(word: string): ColumnWord | undefined {
   return { written: found[1]!, column: columnNamed(found[1]!), operator: found[2] as Operator, value: found[3]! };
 }
 
-/** A criterion, or `COLUMN=VALUE`, `COLUMN,=ITEMS`, `COLUMN^=ITEMS`. */
+/** A criterion, or `COLUMN=VALUE`, `COLUMN=@VALUE` (whatever the value begins with), `COLUMN,=ITEMS`, `COLUMN^=ITEMS`. */
 export function columnWordOf(word: string): ColumnWord | undefined {
-  const criterion = criterionOf(word);
+  const plain = /^([^=@]+)=@(.*)$/s.exec(word);
+  const criterion = plain ? undefined : criterionOf(word);
   if (criterion) return criterion;
-  const found = assignment.exec(word);
+  const found = plain ? [word, plain[1], '=', plain[2]] : assignment.exec(word);
   if (!found) return undefined;
   const [, written = '', operator, value = ''] = found;
   const column = columnNamed(written);
@@ -74,20 +76,41 @@ export function sortedWords(words: readonly string[]): ColumnWords {
   const [set, add, remove]: Record<string, string>[] = [{}, {}, {}];
   const criteria: ColumnWord[] = [];
   const malformed: string[] = [];
+  const changes: Partial<Record<Operator, Record<string, string>>> = { '=': set!, ',=': add!, '^=': remove! };
   for (const word of words) {
     const found = columnWordOf(word);
     if (!found) malformed.push(word);
-    else if (found.operator === '=') set![found.column] = found.value;
-    else if (found.operator === ',=') add![found.column] = found.value;
-    else if (found.operator === '^=') remove![found.column] = found.value;
-    else criteria.push(found);
+    else {
+      const { column, operator, value, written } = found;
+      const values = changes[operator];
+      if (!values) criteria.push(found);
+      // One of both would be dropped.
+      else if (column in values && values[column] !== value)
+        throw new UsageError(`${written}${operator} was given twice; give it once.`);
+      else values[column] = value;
+    }
   }
+  checkTogether(set!, add!, remove!);
   return { set: set!, add: add!, remove: remove!, criteria, malformed };
 }
 
-/** The range without nodes that the criteria leave out. */
-export const rangeWithin = (range: string, criteria: readonly ColumnWord[]): string =>
-  [range, ...criteria.map(({ column, operator, value }) => `${column}${operator}${value}`)].join('@');
+/** Words for one column whose order would decide what comes of them. */
+function checkTogether(
+  set: Readonly<Record<string, string>>,
+  add: Readonly<Record<string, string>>,
+  remove: Readonly<Record<string, string>>,
+): void {
+  const both = Object.keys({ ...add, ...remove }).find((column) => column in set);
+  if (both !== undefined)
+    throw new UsageError(
+      `${both} is set with = and changed with ,= or ^= in one call. Nothing was changed; write the whole value once with =.`,
+    );
+  for (const [column, items] of Object.entries(remove)) {
+    const item = items.split(',').find((each) => each !== '' && add[column]?.split(',').includes(each));
+    if (item !== undefined)
+      throw new UsageError(`${column}: "${item}" is both put in and taken out. Nothing was changed; give it once.`);
+  }
+}
 
 /** Sends `TABLE.COLUMN=VALUE` words; any other refuses them all. */
 async function setColumns(
@@ -132,6 +155,7 @@ export const nodech = xcatCommand({
 Changes columns of nodes' own rows; groups and mgt need no table. An empty value hides what the groups give.
 
   TABLE.COLUMN=VALUE    set the column
+  TABLE.COLUMN=@VALUE   the same for a value that begins with = or ~
   TABLE.COLUMN,=ITEMS   put items into a list
   TABLE.COLUMN^=ITEMS   take items out of a list
   TABLE.COLUMN==VALUE   only nodes that have this value (likewise !=, =~, !~)`,
@@ -148,11 +172,25 @@ Changes columns of nodes' own rows; groups and mgt need no table. An empty value
       // Whether there are such nodes is said first.
       await client.get(path('nodes', range, 'nodels'));
       for (const word of malformed) stderr.line(errorLine(`Malformed argument ${word} ignored.`, client.server));
-      return malformed.length > 0 ? 1 : 0;
+      if (malformed.length > 0) return 1;
+      const conditions = words.join(' ');
+      stderr.line(
+        ignoredLine(
+          conditions,
+          `it selects nodes, and nothing is to be changed; add TABLE.COLUMN=VALUE, or list with nodels ${range} ${conditions}.`,
+        ),
+      );
+      return 0;
     }
+    // Not a part of the range: a value may have commas and signs that mean something there.
+    const where = criteria.map(({ column, operator, value }) => `${column}${operator}${value}`);
     try {
-      await client.call('PUT', path('nodes', rangeWithin(range, criteria), 'columns'), { body: { set, add, remove } });
+      await client.call('PUT', path('nodes', range, 'columns'), { body: { set, add, remove, where } });
     } catch (error) {
+      if (error instanceof Refused && error.isEmpty && where.length > 0) {
+        stderr.line(errorLine(`No node of "${range}" meets ${where.join(' ')}. Nothing was changed.`, client.server));
+        return 1;
+      }
       return reportUnknownColumn(error, invocation);
     }
     return 0;
@@ -180,10 +218,27 @@ Gives groups values of columns. It clears the members' own values, so that all h
   common: changing,
   async run(invocation, { operands: [groups, ...words] }) {
     if (groups === undefined) return say(invocation, nodegrpch.usage, 1);
-    if (words.length === 0) return 0;
+    if (words.length === 0) {
+      invocation.stderr.line(
+        ignoredLine(`"${groups}"`, `nothing is to be changed; write nodegrpch ${groups} TABLE.COLUMN=VALUE.`),
+      );
+      return 0;
+    }
     return setColumns(invocation, words, 'PUT', path('groups', groups, 'columns'));
   },
 });
+
+/** An option that was meant, such as --dry-run, must never become a word that is ignored. Web pages make long dashes of two hyphens. */
+function checkSurplus(word: string): void {
+  if (word.trim() === '')
+    throw new UsageError(
+      'One of the words is empty: leave it out, or give the nodes in its place. Nothing was removed.',
+    );
+  if (/^\p{Dash}/u.test(word))
+    throw new UsageError(
+      `"${word}" is not read as an option: options begin with one or two hyphens (-) and stand before any word "--". Nothing was removed.`,
+    );
+}
 
 const removal = (name: string, what: string, most?: number): CliCommand => {
   const command = xcatCommand({
@@ -193,9 +248,16 @@ const removal = (name: string, what: string, most?: number): CliCommand => {
 ${what}`,
     ...(most === undefined ? {} : { operands: most }),
     common: changing,
-    async run(invocation, { operands: [range] }) {
+    async run(invocation, { operands: [range, ...others], common }) {
       if (range === undefined) return say(invocation, command.usage, 1);
-      await invocation.client.call('DELETE', path('nodes', range));
+      for (const word of others) checkSurplus(word);
+      if (others.length > 0)
+        invocation.stderr.line(
+          ignoredLine(others.join(' '), `${name} takes one noderange; write ${name} ${[range, ...others].join(',')}.`),
+        );
+      const at = path('nodes', range);
+      if (!(await removalConfirmed(invocation, { at }, common))) return 1;
+      await invocation.client.call('DELETE', at);
       return 0;
     },
   });

@@ -1,9 +1,9 @@
-import { path } from '../client.ts';
+import { everyNode, path } from '../client.ts';
 import { type Invocation, say, xcatCommand } from '../command.ts';
 import { readingNodes } from '../common-options.ts';
 import { writeData } from '../formats.ts';
 import { nodeFromServer } from '../from-server.ts';
-import { nodeLine } from '../lines.ts';
+import { ignoredLine, nodeLine } from '../lines.ts';
 import { foldNames, ResultWriter } from '../nodes/results.ts';
 import { flag } from '../options.ts';
 import { columnNamed, criterionOf, matches, reportUnknownColumn } from './node-columns.ts';
@@ -15,15 +15,22 @@ export const nodels = xcatCommand({
 Lists nodes, with the values of columns that are in effect for them. A criterion (TABLE.COLUMN==VALUE, !=, =~, !~) leaves out the nodes that
 do not meet it.`,
   options: {
-    b: flag('show which group a value comes from'),
-    H: flag('show the columns before their values'),
+    'b|blame': flag('show which group a value comes from'),
+    'H|with-fieldname': flag('show the columns before their values'),
     S: flag('show hidden nodes too'),
   },
   common: readingNodes,
   async run(invocation, options) {
-    const { stdout, client, env } = invocation;
+    const { stdout, stderr, client, env } = invocation;
     const { format, fold } = options.common;
     const [first = '', ...words] = options.operands;
+    if (options.operands[0] === '')
+      stderr.line(
+        ignoredLine(
+          '""',
+          'nodels lists all nodes where no noderange is given; check the variable that was to hold it.',
+        ),
+      );
     const hidden = options.flag('S') ? '1' : undefined;
     const range = rangeOf(first);
     if (words.length === 0) {
@@ -76,9 +83,6 @@ do not meet it.`,
 });
 
 type NodeColumns = Readonly<Record<string, Readonly<Record<string, string>>>>;
-
-/** A pattern that every name fulfils. */
-const everyNode = '/.*';
 
 /** A criterion may stand in the place of the range. */
 function rangeOf(word: string): string {

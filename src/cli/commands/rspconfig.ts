@@ -1,4 +1,5 @@
 import { path } from '../client.ts';
+import { UsageError } from '../errors.ts';
 import { codeOf, labelled, type NodeCall, nodeCommand, refuseByKind, refuseForEach } from '../nodes/node-command.ts';
 import { workOnNodes } from '../nodes/work.ts';
 
@@ -14,6 +15,16 @@ const readable = [
   'snmpdest',
   'alert',
   'hostname',
+  'solenabled',
+  'solbitrate',
+  'ipsrc',
+  'ntp',
+  'ntpservers',
+  'timesyncmethod',
+  'autoreboot',
+  'powerrestorepolicy',
+  'bootmode',
+  'thermalmode',
 ];
 const accounts = ['userid', 'username', 'password'];
 const known = (name: string): boolean => [...readable, ...accounts].includes(name) || /^snmpdest\d+$/.test(name);
@@ -26,6 +37,9 @@ export const rspconfig = nodeCommand({
   ip, netmask, gateway, backupgateway, vlan, garp   the network
   community, snmpdest, snmpdest1.., alert           SNMP and alerts
   hostname, mac
+  solenabled, solbitrate                            IPMI: the serial console (serial over LAN)
+  ipsrc, ntpservers                                 Redfish and OpenBMC: where its address and time come from
+  timesyncmethod, autoreboot, powerrestorepolicy, bootmode, thermalmode   OpenBMC
   userid=N username=NAME password=PASSWORD          an account, all in one call`,
   words: Number.POSITIVE_INFINITY,
   run(call) {
@@ -40,9 +54,21 @@ export const rspconfig = nodeCommand({
       );
     if (settings.some((word) => word === 'username' || word === 'password'))
       return refuseForEach(call, () => ({ error: 'The username is invalid' }));
+    checkDoubled(settings);
     return configure(call, settings);
   },
 });
+
+/** One of two values would be dropped. The same value twice is no contradiction. */
+function checkDoubled(settings: readonly string[]): void {
+  const values = new Map<string, string>();
+  for (const word of settings.filter((each) => each.includes('='))) {
+    const name = word.split('=', 1)[0]!;
+    if ((values.get(name) ?? word) !== word)
+      throw new UsageError(`${name}= was given twice; give it once. Nothing was changed.`);
+    values.set(name, word);
+  }
+}
 
 /** Everything that is set goes in one request, all or nothing; then comes what is asked for, and what has become of what was set. */
 async function configure(call: NodeCall, settings: readonly string[]): Promise<number> {
@@ -50,13 +76,18 @@ async function configure(call: NodeCall, settings: readonly string[]): Promise<n
   const set = settings
     .filter((word) => word.includes('='))
     .map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)] as const);
-  const quiet = { lines: () => [] };
+  const accountsSet = set.map(([name]) => name).filter((name) => accounts.includes(name));
+  // Other settings are shown as they are now; an account cannot be shown.
+  const lines = (value: unknown): string[] => [
+    ...labelled(value).filter((line) => !line.startsWith('BMC IP: ')),
+    ...(accountsSet.length > 0 ? [`Set ${accountsSet.join(', ')} succeeded.`] : []),
+  ];
   if (set.length > 0) {
     const at = path('nodes', range, 'sp', set[0]![0]);
     const done = await workOnNodes(
       invocation,
       { method: 'PUT', at, body: Object.fromEntries(set) },
-      { range, ...quiet },
+      { range, lines },
       common,
     );
     if (done.left) return 0;

@@ -4,11 +4,12 @@ import { type Invocation, musterCommand, oneOf, say } from '../command.ts';
 import { type Format, reading } from '../common-options.ts';
 import { UsageError } from '../errors.ts';
 import { writeData } from '../formats.ts';
-import { type RemoteOutput, textLines } from '../nodes/remote-lines.ts';
+import { type RemoteOutput, textLines, withBytes } from '../nodes/remote-lines.ts';
 import { foldNames, valueLines } from '../nodes/results.ts';
 import { valued } from '../options.ts';
 import { inCommands } from '../remedies.ts';
 import { oneLine } from '../output.ts';
+import { localTime } from '../times.ts';
 
 type Output = RemoteOutput & { readonly notes?: readonly string[] };
 
@@ -42,6 +43,12 @@ interface Run {
   readonly messages?: readonly string[];
   /** What was accepted though it looks wrong. */
   readonly notes?: readonly string[];
+}
+
+interface RunList {
+  readonly runs: readonly Run[];
+  /** Why some are missing. */
+  readonly note?: string;
 }
 
 const filters = ['state', 'user', 'command', 'limit'] as const;
@@ -98,8 +105,9 @@ async function list(
   query: Readonly<Record<string, string | undefined>>,
   format: Format | undefined,
 ): Promise<number> {
-  const { client, stdout } = invocation;
-  const { runs: found } = (await client.get('/runs', { query })) as { readonly runs: readonly Run[] };
+  const { client, stdout, stderr } = invocation;
+  const { runs: found, note } = (await client.get('/runs', { query })) as RunList;
+  if (note !== undefined) stderr.line(`muster runs: ${note}`);
   if (format) return writeData(invocation, format, found);
   for (const run of found) await stdout.line(lineOf(run));
   return 0;
@@ -108,7 +116,8 @@ async function list(
 const lineOf = ({ id, command: name, user, state, nodes, ok, failed, started, finished, progress }: Run): string => {
   const counts = nodes > 0 ? `, ${ok} of ${nodes} nodes well, ${failed} failed` : '';
   const line = progress?.line ? `, ${oneLine(progress.line)}` : '';
-  return `${id}  ${name} by ${user}  ${state}${counts}${line}  ${started}${finished === undefined ? '' : ` to ${finished}`}`;
+  const end = finished === undefined ? '' : ` to ${localTime(finished)}`;
+  return `${id}  ${name} by ${user}  ${state}${counts}${line}  ${localTime(started)}${end}`;
 };
 
 const [shortest, longest] = [100, 2_000];
@@ -138,7 +147,8 @@ async function attach({ client, stdout, stderr, signal }: Invocation, id: string
   }
 
   async function print({ node, value, error, output }: Result): Promise<void> {
-    const printed = isOutput(value) ? value : output;
+    const found = isOutput(value) ? value : output;
+    const printed = found && withBytes(found);
     for (const line of printed ? [...textLines(printed.stdout), ...(printed.notes ?? [])] : valueLines(value))
       await stdout.line(`${node}: ${line}`);
     for (const line of textLines(printed?.stderr ?? '')) await stderr.line(`${node}: ${line}`);

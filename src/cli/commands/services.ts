@@ -1,14 +1,14 @@
-import { path } from '../client.ts';
-import { type Invocation, say, xcatCommand } from '../command.ts';
-import { changing, type Common, type Format } from '../common-options.ts';
+import { everyNode, path } from '../client.ts';
+import { type Call, type Invocation, say, xcatCommand } from '../command.ts';
+import { acting, type Common, type Format } from '../common-options.ts';
+import { Refused, UsageError } from '../errors.ts';
 import { writeData } from '../formats.ts';
-import { errorLine } from '../lines.ts';
-import type { RowChange } from '../muster/row-diff.ts';
+import { errorLine, ignoredLine } from '../lines.ts';
 import { namesIn } from '../nodes/work.ts';
 import { flag, refused, verbose } from '../options.ts';
 import { act, warn } from '../server-work.ts';
 
-const alsoReading: readonly Common[] = ['format', ...changing];
+const alsoReading: readonly Common[] = ['format', ...acting];
 
 export const makedhcp = xcatCommand({
   usage: `Usage: makedhcp -n | -a | NODERANGE [-d] | -d -a | -q NODERANGE
@@ -25,13 +25,16 @@ export const makedhcp = xcatCommand({
   operands: 1,
   bare: 1,
   common: alsoReading,
-  async refuse({ stderr, client }, _, usage) {
-    stderr.line(errorLine(usage, await client.serverName()));
-    return 1;
+  async refuse({ stderr, client }, _, text) {
+    stderr.line(errorLine(text, await client.serverName()));
   },
   async run(invocation, call) {
-    if (call.flag('n')) await act(invocation, 'POST', '/services/dhcp');
-    const nodes = call.flag('a') ? 'all' : call.operands[0];
+    checkCall(call);
+    const nodes = call.flag('a') ? everyNode : call.operands[0];
+    if (call.flag('n')) {
+      await checkRange(invocation, call.operands[0]);
+      warn(invocation, await act(invocation, 'POST', '/services/dhcp'));
+    }
     if (nodes === undefined) return 0;
     if (call.flag('q')) return showReservations(invocation, nodes, call.common.format);
     const at = path('nodes', nodes, 'dhcp');
@@ -42,6 +45,25 @@ export const makedhcp = xcatCommand({
     return 0;
   },
 });
+
+/** What would be dropped: options without the nodes that they are for, and those that contradict each other. */
+function checkCall({ operands: [range], flag: has, common }: Call): void {
+  const isAll = has('a');
+  if (isAll && range !== undefined)
+    throw new UsageError(`-a is for all nodes: leave "${range}" out, or leave -a out to name nodes.`);
+  const other = ['n', 'd'].find((name) => has(name));
+  if (has('q') && other !== undefined)
+    throw new UsageError(`-q only shows reservations, and -${other} changes them: call makedhcp once for each.`);
+  if (common.format !== undefined && !has('q'))
+    throw new UsageError('--format shows reservations as data: use it with -q. Nothing was changed.');
+  if (has('n') && has('d'))
+    throw new UsageError('-n serves the networks, and -d takes reservations back: call makedhcp once for each.');
+  if (isAll || has('n') || range !== undefined) return;
+  if (has('d'))
+    throw new UsageError('-d needs nodes: makedhcp -d NODERANGE takes their reservations back, makedhcp -d -a all.');
+  if (has('q')) throw new UsageError('-q needs nodes: makedhcp -q NODERANGE shows their reservations.');
+  throw new UsageError('Say what to do: makedhcp -n, makedhcp -a or makedhcp NODERANGE; makedhcp -h shows more.');
+}
 
 interface Reservation {
   readonly node: string;
@@ -78,16 +100,18 @@ export const makedns = xcatCommand({
     'e|external': refused('site.externaldns and the DNS settings of the server say where names go.'),
   },
   operands: 1,
-  common: changing,
-  refuse: (invocation, { operands }, usage) => say(invocation, usage, operands.length > 1 ? 1 : 0),
+  common: acting,
   async run(invocation, call) {
     const { stdout } = invocation;
     const [range] = call.operands;
     if (call.flag('d') && range === undefined) return say(invocation, makedns.usage, 1);
     const at = range === undefined ? '/services/dns' : path('nodes', range, 'dns');
+    if (call.flag('n') && range !== undefined) {
+      await checkRange(invocation, range);
+      warn(invocation, await act(invocation, 'POST', '/services/dns'));
+    }
     warn(invocation, await act(invocation, call.flag('d') ? 'DELETE' : 'POST', at));
-    if (call.flag('n') && range !== undefined) await act(invocation, 'POST', '/services/dns');
-    for (const name of await handledNames(invocation, range ?? 'all'))
+    for (const name of await handledNames(invocation, range ?? everyNode))
       await stdout.line(`Handling ${name} in /etc/hosts.`);
     for (const line of steps) stdout.line(line);
     return 0;
@@ -104,12 +128,20 @@ const steps = [
   'DNS setup is completed',
 ];
 
+/** Refuses unknown nodes before a service is set up for which they are named. */
+async function checkRange({ client }: Invocation, range: string | undefined): Promise<void> {
+  if (range !== undefined) await namesIn(client, range);
+}
+
 /** The nodes, and the names that their further interfaces have by their suffixes. */
 async function handledNames({ client }: Invocation, range: string): Promise<string[]> {
-  const nodes = (await client.get(path('nodes', range, 'attrs', 'nichostnamesuffixes'))) as Record<
-    string,
-    Record<string, string>
-  >;
+  let nodes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  try {
+    nodes = (await client.get(path('nodes', range, 'attrs', 'nichostnamesuffixes'))) as typeof nodes;
+  } catch (error) {
+    if (error instanceof Refused && error.isEmpty) return [];
+    throw error;
+  }
   return Object.entries(nodes).flatMap(([node, suffixes]) => [
     node,
     ...Object.values(suffixes).flatMap((value) => value.split('|').map((suffix) => `${node}${suffix}`)),
@@ -126,73 +158,41 @@ export const makehosts = xcatCommand({
     'o|othernamesfirst': flag('other names first'),
     'a|adddomaintohostnames': flag('other names with their domain too'),
     d: flag("take the nodes' lines out"),
-    'm|mactolinklocal': flag('accepted for scripts; muster writes no link-local addresses'),
+    'm|mactolinklocal': refused(
+      'no program can use a link-local address of the hosts file, which has no interface. Leave -m out, and set the address as ip of the node.',
+    ),
   },
   operands: 1,
-  common: changing,
-  refuse: (invocation, { operands }, usage) => say(invocation, usage, operands.length > 1 ? 1 : 0),
+  common: acting,
   async run(invocation, call) {
     const [range] = call.operands;
     if (call.flag('d')) {
+      const other = ['n', 'l', 'o', 'a'].find((name) => call.flag(name));
+      if (other !== undefined) throw new UsageError(`-d takes lines out, and -${other} is for those that are written.`);
       if (range !== undefined) await act(invocation, 'DELETE', path('nodes', range, 'host'));
+      else
+        invocation.stderr.line(
+          ignoredLine(
+            '-d',
+            'it needs nodes. Write makehosts -d NODERANGE; makehosts -d all takes the lines of all nodes out.',
+          ),
+        );
       return 0;
     }
+    if (call.flag('l') && call.flag('o'))
+      throw new UsageError('-l and -o each say which names come first. Give one of them; nothing was written.');
     const order = call.flag('l') ? 'long' : call.flag('o') ? 'others' : undefined;
     const body = {
       ...(order === undefined ? {} : { order }),
       ...(call.flag('a') ? { longOthers: true } : {}),
     };
-    if (call.flag('n')) await act(invocation, 'POST', '/services/host', { body: { ...body, fresh: true } });
-    // Of the nodes only those that are named stay.
-    if (call.flag('n') && range !== undefined) await act(invocation, 'DELETE', path('nodes', 'all', 'host'));
-    if (range !== undefined) await act(invocation, 'POST', path('nodes', range, 'host'), { body });
-    else if (!call.flag('n')) await act(invocation, 'POST', '/services/host', { body });
-    return 0;
-  },
-});
-
-export const makenetworks = xcatCommand({
-  usage: `Usage: makenetworks [-d] [ATTRIBUTE=VALUE]...
-
-  Defines the networks that the management node is in.`,
-  options: { 'd|display': flag('only show what would be defined'), ...verbose },
-  common: changing,
-  async run(invocation, call) {
-    if (call.operands.some((word) => !word.includes('='))) return say(invocation, makenetworks.usage, 1);
-    if (call.flag('d')) return showNetworks(invocation);
-    const body = Object.fromEntries(
-      call.operands.map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]),
-    );
-    await act(invocation, 'POST', '/networks', { body });
-    return 0;
-  },
-});
-
-async function showNetworks({ client, stdout }: Invocation): Promise<number> {
-  const { body } = await client.call('POST', '/networks', { body: {}, query: { dryRun: '1' } });
-  const changes = ((body as { changes?: readonly RowChange[] } | undefined)?.changes ?? []).filter(
-    ({ table }) => table === 'networks',
-  );
-  stdout.line(`\n#From ${client.server}.`);
-  for (const { key, after } of changes) {
-    const lines = Object.entries(after ?? {}).map(([attribute, value]) => `    ${attribute}=${value}\n`);
-    stdout.write(`${Object.values(key).join(',')}:\n    objtype=network\n${lines.join('')}\n`);
-  }
-  return 0;
-}
-
-export const makeroutes = xcatCommand({
-  usage: `Usage: makeroutes
-
-  muster sets no routes on the management node; it only says whether site.mnroutenames asks for some.`,
-  operands: 0,
-  async run({ client, stdout, stderr }) {
-    const site = (await client.get('/globalconf/attrs/mnroutenames')) as { clustersite?: { mnroutenames?: string } };
-    if (!site.clustersite?.mnroutenames) {
-      stdout.line('No routes defined in the site.mnroutenames for the management node.');
-      return 0;
+    const write = async (at: string, more: object = {}): Promise<void> =>
+      warn(invocation, await act(invocation, 'POST', at, { body: { ...body, ...more } }));
+    if (range === undefined) await write('/services/host', { fresh: call.flag('n') });
+    else {
+      const at = path('nodes', range, 'host');
+      await (call.flag('n') ? write('/services/host', { only: range }) : write(at));
     }
-    stderr.line('Error: muster sets no routes; take site.mnroutenames away, or set them on the machine itself.');
-    return 1;
+    return 0;
   },
 });

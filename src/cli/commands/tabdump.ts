@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { path } from '../client.ts';
 import { type Invocation, xcatCommand } from '../command.ts';
 import { type Format, reading } from '../common-options.ts';
-import { Refused } from '../errors.ts';
+import { Refused, UsageError } from '../errors.ts';
 import { formatted, writeData } from '../formats.ts';
-import { errorLine, resultLine } from '../lines.ts';
-import { flag, repeated, valued } from '../options.ts';
+import { errorLine, ignoredLine, resultLine } from '../lines.ts';
+import { filled, flag, repeated, valued } from '../options.ts';
 import { type Dump, tableLines, tableText } from './table-files.ts';
 
 /** Which rows of a table are meant. */
@@ -59,6 +59,9 @@ function rowCriterion(text: string): RowCriterion | undefined {
 
 const logs = ['auditlog', 'eventlog'];
 
+/** What options of one letter are found under. */
+const longNames: Readonly<Record<string, string>> = { f: 'file', n: 'lines' };
+
 export const tabdump = xcatCommand({
   usage: `Usage: tabdump [-d] [TABLE]
        tabdump [-w COLUMN==VALUE]... [-f FILE] TABLE
@@ -68,7 +71,7 @@ export const tabdump = xcatCommand({
 Shows a table as it is stored, in a form that tabrestore reads; without a table, the names of all.`,
   options: {
     d: flag('describe the tables, or the columns of one'),
-    'file|f': valued('FILE', 'write to the file'),
+    'file|f': filled('FILE', 'write to the file'),
     'lines|n': valued('NUMBER', 'only the latest NUMBER entries of a log'),
     w: repeated('CRITERION', 'only rows that meet it: COLUMN==VALUE, !=, =~ and !~ (% is any text), >, >=, <, <='),
   },
@@ -79,7 +82,17 @@ Shows a table as it is stored, in a form that tabrestore reads; without a table,
     const { client, stdout, stderr, env } = invocation;
     const { format } = options.common;
     const [name] = options.operands;
-    if (options.flag('d')) return describe(invocation, name, format);
+    const lines = options.value('lines');
+    if (lines !== undefined && !/^\d{1,15}$/.test(lines))
+      throw new UsageError(`-n takes the number of entries, not "${lines}".`);
+    const [alone] = ['f', 'n', 'w'].filter((letter) => options.has(longNames[letter] ?? letter));
+    if (options.flag('d')) {
+      if (alone !== undefined)
+        stderr.line(ignoredLine(`-${alone}`, '-d prints descriptions, which are no rows; leave one of both out.'));
+      return describe(invocation, name, format);
+    }
+    if (name === undefined && alone !== undefined)
+      throw new UsageError(`-${alone} needs a table: name it as the last word, as in tabdump -${alone} ... TABLE.`);
     if (name === undefined) {
       const names = (await client.get('/tables')) as string[];
       if (format)
@@ -102,7 +115,6 @@ Shows a table as it is stored, in a form that tabrestore reads; without a table,
       if (error instanceof Refused && error.missing.includes(name)) return fail(`No such table: ${name}`);
       throw error;
     }
-    const lines = options.value('lines');
     if (lines !== undefined && !logs.includes(name))
       return fail(
         `${name} table is not supported in tabdump -n. You may only use this option on the auditlog or the eventlog.`,
@@ -136,11 +148,7 @@ type Described = Readonly<Record<string, Readonly<Record<string, { meaning: stri
 async function describe(invocation: Invocation, name: string | undefined, format: Format | undefined): Promise<number> {
   const { client, stdout, stderr } = invocation;
   const show = (word: string, text: string) => stdout.line(`${word}:${word.length < 7 ? '\t\t' : '\t'}${text}`);
-  if (name === undefined) {
-    for (const each of (await client.get('/tables')) as string[]) show(each, '');
-    return 0;
-  }
-  const type = `tables.${name}`;
+  const type = name === undefined ? 'tables' : `tables.${name}`;
   let columns: Described[string] | undefined;
   try {
     columns = ((await client.get(path('attributes', type))) as Described)[type];
@@ -148,7 +156,7 @@ async function describe(invocation: Invocation, name: string | undefined, format
     if (!(error instanceof Refused)) throw error;
   }
   if (!columns) {
-    stderr.line(errorLine(`table ${name} does not exist.`, client.server));
+    stderr.line(errorLine(`table ${name ?? ''} does not exist.`, client.server));
     return 1;
   }
   if (format)

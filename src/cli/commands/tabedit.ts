@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { edited } from '../ask.ts';
 import { path } from '../client.ts';
-import { type Invocation, say, xcatCommand } from '../command.ts';
+import { type Invocation, refuseByName, say, xcatCommand } from '../command.ts';
 import { changing } from '../common-options.ts';
-import { Refused } from '../errors.ts';
-import { errorLine, resultLine } from '../lines.ts';
-import { flag } from '../options.ts';
+import { Refused, UsageError } from '../errors.ts';
+import { errorLine, ignoredLine, resultLine } from '../lines.ts';
+import { agreedTo, questionLimit, replacementConfirmed } from '../nodes/confirm.ts';
+import { flag, valued } from '../options.ts';
 import { type Dump, readTable, type TableFile, TableFileError, tableLines, tableText } from './table-files.ts';
+import { utf8Text } from '../utf8.ts';
 
 export const tabedit = xcatCommand({
   usage: `Usage: tabedit TABLE
@@ -69,6 +71,7 @@ function changedLines(before: string, after: string): string[] {
 }
 
 export const tabrestore = xcatCommand({
+  names: 'file',
   usage: `Usage: tabrestore [-a] PATH/TABLE.csv
        tabrestore -h | --help | -v | --version
 
@@ -76,21 +79,19 @@ Replaces all rows of a table by those of a file in the form of tabdump; the file
   options: { 'addrows|a': flag('add the rows to those that are there') },
   operands: 1,
   common: changing,
-  refuse(invocation, { unknown }, usage) {
-    for (const name of unknown) invocation.stderr.line(`Unknown option: ${name}`);
-    return say(invocation, usage, 1);
-  },
+  refuse: refuseByName,
   async run(invocation, options) {
     const { client, stdout, stderr } = invocation;
     const [file] = options.operands;
     if (file === undefined) return say(invocation, tabrestore.usage, 2);
-    let text: string;
+    let bytes: Buffer;
     try {
-      text = readFileSync(file, 'utf8');
+      bytes = readFileSync(file);
     } catch {
       stdout.line(`Error: Unable to open ${file} for reading.`);
       return 3;
     }
+    const text = utf8Text(bytes, file);
     const table = basename(file).replace(/\..*$/s, '');
     const fail = (sentence: string, status = 4): number => {
       stderr.line(errorLine(sentence, client.server));
@@ -115,8 +116,10 @@ Replaces all rows of a table by those of a file in the form of tabdump; the file
     const add = options.flag('addrows');
     if (add && reportStored(invocation, table, given, dump)) return 4;
     const body = { [table]: given.rows.map(({ row }) => row) };
+    const at = path('tables', table, 'dump');
     try {
-      await client.call('PUT', path('tables', table, 'dump'), { body, ...(add ? { query: { add: '1' } } : {}) });
+      if (!add && !(await replacementConfirmed(invocation, { at, body }, options.common))) return 1;
+      await client.call('PUT', at, { body, ...(add ? { query: { add: '1' } } : {}) });
     } catch (error) {
       if (!(error instanceof Refused) || error.isDenied) throw error;
       for (const sentence of error.sentences) fail(sentence);
@@ -141,60 +144,94 @@ function reportStored({ stderr, client }: Invocation, table: string, { rows }: T
   return found;
 }
 
-/** How long entries are kept, by log. */
-const retention: Readonly<Record<string, string>> = { auditlog: 'auditretention', eventlog: 'eventretention' };
+const logs = ['auditlog', 'eventlog'];
+/** What each option is called in the request. */
+const ways = { n: 'number', p: 'percent', i: 'recid', d: 'days' } as const;
+const onlyOne = 'Only one option -p or -i or -n or -a maybe used at a time.';
 
 export const tabprune = xcatCommand({
-  usage: `Usage: tabprune TABLE -a [-V]
+  usage: `Usage: tabprune auditlog | eventlog [-V] -a | -n NUMBER | -i RECID | -p PERCENT | -d DAYS
+       tabprune TABLE [-V] -a
        tabprune -h | --help | -v | --version
 
-Removes all rows of a table. Logs delete old entries themselves, after site.auditretention and site.eventretention days.`,
+Removes old records of a log, or all rows of a table. The audit log keeps the records that say who removed what. Logs also delete old
+records themselves, after site.auditretention and site.eventretention days. site.logpruning=no forbids to remove records of logs.`,
   options: {
     a: flag('all rows'),
-    n: 'value',
-    i: 'value',
-    p: 'value',
-    d: 'value',
-    V: flag('show the rows that were removed'),
+    'n|number': valued('NUMBER', 'the oldest records, so many of them'),
+    'i|recid': valued('RECID', 'records with a smaller recid'),
+    'p|percent': valued('PERCENT', 'the oldest records, so many per cent'),
+    'd|days': valued('DAYS', 'records that are older than so many days'),
+    V: flag('show the rows that were removed; of a log this needs the right to read it (tabdump)'),
   },
+  notes: '--dry-run is for tables. Records of a log cannot be tried; tabdump -n shows the newest ones.',
   operands: 1,
   common: changing,
   async run(invocation, options) {
-    const { client, stdout, stderr, env } = invocation;
-    const [name] = options.operands;
-    if (name === undefined) return say(invocation, 'A table name must be supplied.', 1);
-    const limits = ['a', 'n', 'i', 'p', 'd'] as const;
-    const given = limits.filter((limit) => options.has(limit));
-    if (given.length === 0) return say(invocation, 'One option -p or -i or -n or -a or -d must be supplied.', 1);
-    if (given.length > 1) return say(invocation, 'Only one option -p or -i or -n or -a maybe used at a time.', 1);
-    const fail = (text: string, status = 1): number => {
-      stderr.line(errorLine(text, client.server));
-      return status;
-    };
+    const { client, stdout, stderr } = invocation;
+    const name = options.operands[0]?.trim();
+    if (name === undefined) return say(invocation, 'Table name required.', 1);
+    const given = (['a', 'n', 'i', 'p', 'd'] as const).filter((limit) => options.has(limit));
+    const isLog = logs.includes(name);
+    if (!isLog && !options.flag('a'))
+      return say(invocation, `Table ${name} not supported, see tabprune -h for supported tables.`, 1);
+    const [way] = given;
+    if (way === undefined) return say(invocation, 'One option -p or -i or -n or -a or -d must be supplied.', 1);
+    if (given.length > 1) return say(invocation, onlyOne, 1);
+    const shows = options.flag('V');
+    const limit = questionLimit(invocation, options.common);
+    if (isLog) {
+      const value = way === 'a' ? undefined : options.value(way);
+      // An unset variable is an empty word, and no number.
+      if (value !== undefined && (!/^\d{1,15}$/.test(value) || (way === 'p' && Number(value) > 100)))
+        throw new UsageError(
+          `-${way} takes ${way === 'p' ? 'a whole number from 0 to 100' : 'a whole number'}, not "${value}". Nothing was removed.`,
+        );
+      if (way === 'a' && limit !== undefined && !(await agreedTo(invocation, `Remove all records of ${name}?`)))
+        return 1;
+      const body = { ...(way === 'a' ? { all: true } : { [ways[way]]: Number(value) }), ...(shows ? { shows } : {}) };
+      const pruned = (await client.call('POST', path('tables', name, 'prune'), { body })).body as PrunedLog;
+      return told(invocation, name, { columns: pruned.columns ?? [], rows: pruned.rows ?? [] }, shows);
+    }
     let reply;
     try {
       reply = await client.call('GET', path('tables', name, 'dump'));
     } catch (error) {
       if (!(error instanceof Refused) || !error.missing.includes(name)) throw error;
+      // In xCAT's words; what they mean comes last.
       stdout.line(`tabprune of ${name} complete.`);
-      return fail(`Unable to open  ${name}`, 5);
+      await stdout.flush();
+      stderr.line(errorLine(`Unable to open  ${name}`, client.server));
+      stderr.line(ignoredLine(name, 'there is no such table, and nothing was removed; tabdump lists the tables.'));
+      return 5;
     }
-    if (Object.hasOwn(retention, name))
-      return fail(`${name} is append-only; site.${retention[name]!} says after how many days entries go.`);
-    if (!options.flag('a')) return fail(`-${given[0]!} is for logs; ${name} has no order to go by. Use -a.`);
-    const { columns, rows } = (reply.body as Record<string, Dump>)[name]!;
+    const dump = (reply.body as Record<string, Dump>)[name]!;
     const tag = reply.headers['etag'];
-    if (rows.length > 0) {
+    if (dump.rows.length > 0) {
+      const asks = limit !== undefined && dump.rows.length > limit;
+      if (asks && !(await agreedTo(invocation, `Remove all ${dump.rows.length} rows of table ${name}?`))) return 1;
       const headers = tag === undefined ? {} : { 'If-Match': tag };
       await client.call('PUT', path('tables', name, 'dump'), { body: { [name]: [] }, headers });
-    }
-    if (options.flag('V')) {
-      const shown = { env, server: client.server, shown: true };
-      for (const line of tableLines({ columns, rows })) stdout.line(resultLine(line, shown));
-      return 0;
-    }
-    if (rows.length === 0) stdout.line(`Nothing to prune from ${name}.`);
-    stdout.line(`tabprune of ${name} complete.`);
-    return 0;
+    } else if (!shows) stdout.line(`Nothing to prune from ${name}.`);
+    return told(invocation, name, dump, shows);
   },
 });
+
+interface PrunedLog {
+  readonly removed: number;
+  readonly columns?: readonly string[];
+  readonly rows?: Dump['rows'];
+}
+
+async function told(
+  { client, stdout, env }: Invocation,
+  name: string,
+  pruned: Omit<Dump, 'keys'>,
+  shows: boolean,
+): Promise<number> {
+  if (!shows) stdout.line(`tabprune of ${name} complete.`);
+  else
+    for (const line of tableLines(pruned))
+      await stdout.line(resultLine(line, { env, server: client.server, shown: true }));
+  return 0;
+}

@@ -50,8 +50,11 @@ export function readTable(content: string): TableFile {
       throw new TableFileError(
         `CSV unmatched " in record on line ${line - 1}, character ${badQuote ?? 0}: ${text.trimEnd()}`,
       );
-    if (!columns) columns = fields.map((name) => name ?? '');
-    else {
+    if (!columns) {
+      columns = fields.map((name) => name ?? '');
+      const twice = columns.find((name, at) => columns!.indexOf(name) !== at);
+      if (twice !== undefined) throw new TableFileError(`The header names the column "${twice}" twice.`, true);
+    } else {
       if (fields.length > columns.length)
         throw new TableFileError(
           `Too many fields on line ${rows.length}: ${text} | ${text.slice(starts[columns.length]).trimEnd()}`,

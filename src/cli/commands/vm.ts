@@ -1,9 +1,10 @@
 import { machineOptions } from '../../core/machine-options.ts';
 import { path } from '../client.ts';
 import { optionBody, optionTable, optionUsage } from '../command-options.ts';
+import { UsageError } from '../errors.ts';
 import { labelled, type NodeCall, nodeCommand, work } from '../nodes/node-command.ts';
 import type { NodeReport } from '../nodes/work.ts';
-import { type OptionTable, refused } from '../options.ts';
+import { type OptionTable, refused, valued } from '../options.ts';
 
 interface MachineCommand {
   readonly method: 'POST' | 'PUT' | 'DELETE';
@@ -13,13 +14,15 @@ interface MachineCommand {
   /** Options of xCAT that muster refuses. */
   readonly refuses?: OptionTable;
   readonly words?: number;
+  /** What is wrong with a call, by its options; the server would name members of the body instead. */
+  readonly check?: (body: Readonly<Record<string, string>>) => string | undefined;
   readonly report?: NodeReport;
 }
 
 /** A command on virtual machines: its options are those that the command itself declares. */
 function machineCommand(
   name: keyof typeof machineOptions,
-  { method, at, text, refuses, words, report }: MachineCommand,
+  { method, at, text, refuses, words, check, report }: MachineCommand,
 ) {
   const options = machineOptions[name];
   return nodeCommand({
@@ -30,10 +33,14 @@ function machineCommand(
     ...(words === undefined ? {} : { words }),
     run(call) {
       const body = optionBody(options, call, call.words);
+      const wrong = check?.(body);
+      if (wrong !== undefined) throw new UsageError(wrong);
       return work(call, { method, at: path('nodes', call.range, at), body }, { lines: () => [], ...report });
     },
   });
 }
+
+const silent: NodeReport = { lines: () => [] };
 
 /** What the server says of a node, if anything. */
 const sentence =
@@ -41,27 +48,69 @@ const sentence =
   (value: unknown): string[] =>
     [(value as Readonly<Record<string, string | undefined>>)[member] ?? ''].filter(Boolean);
 
-export const mkvm = machineCommand('mkvm', {
-  method: 'POST',
-  at: 'vm',
-  text: 'Makes the virtual machines of nodes as their attributes say.',
-  refuses: {
-    'master|m': refused('clonevm -b makes machines from a master.', 'value'),
+const making = machineOptions.mkvm;
+
+export const mkvm = nodeCommand({
+  usage: `Usage: mkvm NODERANGE ${optionUsage(making)}
+       mkvm NODERANGE -m MASTER [-f]
+
+  Makes the virtual machines of nodes as their attributes say, or from a master, as clonevm -b does.`,
+  options: {
+    ...optionTable(making),
+    'master|m': valued('MASTER', 'make the virtual machines of the nodes from this master'),
     'petitboot|p': refused('muster makes no machines that boot by petitboot.'),
   },
+  run(call) {
+    const body = optionBody(making, call, call.words);
+    const master = call.value('master');
+    if (master === undefined) return work(call, { method: 'POST', at: path('nodes', call.range, 'vm'), body }, silent);
+    const { force, ...sizes } = body;
+    if (Object.keys(sizes).length > 0)
+      throw new UsageError(
+        'With -m the disks are those of the master; set vmcpus and vmmemory for processors and memory.',
+      );
+    const request = { frommaster: master, ...(force === undefined ? {} : { force }) };
+    return work(
+      call,
+      { method: 'POST', at: path('nodes', call.range, 'vmclone'), body: request },
+      { lines: sentence('vmclone') },
+    );
+  },
 });
+
+/** How to change what a machine gets only when it is made. */
+const madeAgain = (attribute: string): string =>
+  `set ${attribute}, then make the machine again with rmvm and mkvm; its disks stay.`;
+const noMedia = 'muster attaches no media to virtual machines; boot installers from the network with rinstall.';
 
 export const chvm = machineCommand('chvm', {
   method: 'PUT',
   at: 'vm',
   text: 'Changes the virtual machines of nodes, without stopping those that run.',
-  refuses: { d: refused('muster does not detach disks and keep them; -p deletes them.', 'value') },
+  check: (body) =>
+    Object.keys(body).some((member) => member !== 'force')
+      ? undefined
+      : 'Say what to change: give any of --mem, --cpus, -a, -p, -d and --resize; chvm -h explains them.',
+  refuses: {
+    cpupin: refused(madeAgain('vmothersetting=vcpupin:PROCESSORS'), 'value'),
+    membind: refused(madeAgain('vmothersetting=membind:NODES'), 'value'),
+    devpassthru: refused(madeAgain('vmothersetting=devpassthrough:DEVICES'), 'value'),
+    devdetach: refused(madeAgain('vmothersetting without devpassthrough'), 'value'),
+    'optical|cdrom': refused(noMedia, 'value'),
+    eject: refused(noMedia),
+  },
 });
 
 const cloning = machineCommand('clonevm', {
   method: 'POST',
   at: 'vmclone',
   text: 'Makes a master of a machine (-t), or machines from a master (-b).',
+  check({ tomaster, frommaster }) {
+    if (tomaster && frommaster) return 'Give -t or -b, not both: -t makes a master, and -b makes machines from one.';
+    return tomaster || frommaster
+      ? undefined
+      : 'Say what to make: -t MASTER makes a master of the node, -b MASTER makes the machines of the nodes from a master.';
+  },
   report: { lines: sentence('vmclone') },
 });
 
@@ -77,6 +126,7 @@ export const rmvm = machineCommand('rmvm', {
   at: 'vm',
   text: 'Removes the virtual machines of nodes; the nodes stay.',
   report: { lines: () => [], question: 'Remove the virtual machines of' },
+  refuses: { r: refused('only machines of Power have it.'), service: refused('only machines of Power have it.') },
 });
 
 export const rmigrate = machineCommand('rmigrate', {
@@ -84,6 +134,10 @@ export const rmigrate = machineCommand('rmigrate', {
   at: 'vmmigrate',
   text: 'Moves virtual machines to another hypervisor, without stopping those that run.',
   words: 1,
+  check: ({ target }) =>
+    target
+      ? undefined
+      : 'Name the hypervisor to move to: rmigrate NODERANGE TARGET. lsdef -i vmhost shows where machines are.',
   report: { lines: sentence('vmmigrate') },
 });
 

@@ -1,63 +1,14 @@
-import { basename } from 'node:path';
-import { path, type StreamLine } from '../client.ts';
+import { path } from '../client.ts';
 import { type Invocation, say, xcatCommand } from '../command.ts';
-import { type CommonOptions, onNodes } from '../common-options.ts';
-import { Refused } from '../errors.ts';
-import { nodeFromServer, type ServerFiles, writeServerFile } from '../from-server.ts';
-import { quoteWord } from '../../core/shell-words.ts';
+import { onNodes } from '../common-options.ts';
+import { Refused, UsageError } from '../errors.ts';
 import { errorLine, referenceVersion } from '../lines.ts';
+import { copyRequest, missingSource, serverFiles, serverPath } from '../nodes/copies.ts';
 import { codeOf } from '../nodes/node-command.ts';
-import { outputOf, textLines, unreached } from '../nodes/remote-lines.ts';
-import type { Said } from '../nodes/results.ts';
+import { pull } from '../nodes/pulls.ts';
 import { namesIn, workOnNodes } from '../nodes/work.ts';
-import { flag, refused, valued } from '../options.ts';
-
-/** Brings a file of every node here. It travels as text, so that any content arrives as it is. */
-async function pull(
-  invocation: Invocation,
-  range: string,
-  wanted: readonly string[],
-  target: Pick<ServerFiles, 'directory' | 'replace'>,
-  common: CommonOptions,
-): Promise<number> {
-  let code = 0;
-  const nothing: Said = { stdout: [], stderr: [] };
-  for (const file of wanted) {
-    const files = { ...target, before: `${basename(file)}._`, mode: 0o666 };
-    const parts = new Map<string, string[]>();
-    const request = {
-      method: 'POST',
-      at: path('nodes', range, 'nodeshell'),
-      body: { command: `base64 -- ${quoteWord(file)}` },
-    } as const;
-    const result = (line: StreamLine): Said => {
-      const node = nodeFromServer(line.node!);
-      if (line.error !== undefined) {
-        const why = unreached(line) ?? textLines(outputOf(line).stderr).join(' ');
-        return { stdout: [`${node}: ${why || line.error}`, ''], stderr: [] };
-      }
-      const text = parts.get(node)?.join('') ?? outputOf(line).stdout;
-      parts.delete(node);
-      try {
-        writeServerFile(files, node, Buffer.from(text, 'base64'));
-      } catch (error) {
-        code = 1;
-        return { stdout: [`${node}: ${(error as Error).message}`, ''], stderr: [] };
-      }
-      return nothing;
-    };
-    const piece = (node: string, stream: 'stdout' | 'stderr', text: string): Said => {
-      if (stream !== 'stdout') return nothing;
-      const kept = parts.get(node);
-      if (kept) kept.push(text);
-      else parts.set(node, [text]);
-      return nothing;
-    };
-    const { failed } = await workOnNodes(invocation, request, { lines: () => [], result, piece }, common);
-    if (failed > 0) code = 1;
-  }
-  return code;
-}
+import { filled, flag, refused } from '../options.ts';
+import type { NoSuchSource } from '../own-files.ts';
 
 const bySsh = 'muster copies by SSH alone.';
 
@@ -65,14 +16,15 @@ export const xdcp = xcatCommand({
   usage: `Usage: xdcp NODERANGE FILE... PLACE
        xdcp NODERANGE -R DIRECTORY... PLACE
        xdcp NODERANGE -F SYNCLIST
-       xdcp NODERANGE -P [--replace] FILE... DIRECTORY
+       xdcp NODERANGE -P [-R] [--replace] FILE... DIRECTORY
 
-  Copies files of the management node to nodes.`,
+  Copies files of this machine to nodes.`,
   options: {
-    'F|File': valued('SYNCLIST', 'copy the files of a synclist that differ'),
-    'P|pull': flag('fetch files of the nodes into the local DIRECTORY, as FILE._NODE'),
+    'F|File': filled('SYNCLIST', 'copy the files of a synclist that differ; both are of the management node'),
+    ...serverFiles,
+    'P|pull': flag('fetch files of the nodes into DIRECTORY of this machine, as FILE._NODE'),
     replace: flag('with -P: replace files that are there already'),
-    'R|recursive': flag('copy directories recursively (always on)'),
+    'R|recursive': flag('copy directories recursively (always on); with -P: FILE is a directory of the nodes'),
     'p|preserve': flag('keep modes and times (always on)'),
     'V|version': flag('show the version'),
     'f|fanout': refused('muster chooses how many nodes it copies to at once.', 'value'),
@@ -82,7 +34,10 @@ export const xdcp = xcatCommand({
     'Q|silent': refused('redirect the output.'),
     'v|verify': refused('muster always says which nodes do not answer.'),
     'T|trace': refused('muster has no traces of copies.'),
-    's|stream': flag('print output as it arrives (always on)'),
+    's|synchronize': refused('muster has no service nodes; -F alone brings the files to nodes.'),
+    'B|bypass': flag('ignore the environment of the caller (always on)'),
+    'L|no-locale': flag('do not pass on the locale of the caller (always on)'),
+    X: refused('the environment of the caller is not looked at.', 'value'),
     'r|node-rcp': refused(bySsh, 'value'),
     'o|node-options': refused(bySsh, 'value'),
     'i|rootimg': refused('files of an image are its synclist; packimage puts them there.', 'value'),
@@ -100,16 +55,50 @@ export const xdcp = xcatCommand({
       stderr.line('No parameters were supplied on the xdcp command. Run xdcp -h');
       return 1;
     }
+    const [pulls, replaces] = [call.flag('P'), call.flag('replace')];
+    if (list !== undefined && (pulls || replaces))
+      throw new UsageError('-F copies to nodes: it does not go together with -P and --replace.');
+    if (pulls && call.flag('server-files'))
+      throw new UsageError(
+        '-P copies into a directory of this machine: it does not go together with --server-files. Run it on the management node instead.',
+      );
     if (list !== undefined) {
-      if (operands.length > 0) return say(invocation, xdcp.usage, 1);
-      const request = { method: 'POST', at: path('nodes', range, 'filesyncing'), body: { synclist: list } } as const;
+      if (operands[0] !== undefined)
+        throw new UsageError(
+          `"${operands[0]}" is one word too many: with -F the synclist names the files and their places.`,
+        );
+      const body = { synclist: serverPath(invocation, list) };
+      const request = { method: 'POST', at: path('nodes', range, 'filesyncing'), body } as const;
       return codeOf(await workOnNodes(invocation, request, { lines: () => [], failure }, call.common));
     }
     const target = operands.pop()!;
-    if (operands.length === 0 || (call.flag('replace') && !call.flag('P'))) return say(invocation, xdcp.usage, 1);
-    if (call.flag('P'))
-      return pull(invocation, range, operands, { directory: target, replace: call.flag('replace') }, call.common);
-    return copy(invocation, range, operands, target, call.common);
+    if (operands.length === 0)
+      throw new UsageError(`The place is missing behind "${target}": write xdcp NODERANGE FILE... PLACE.`);
+    if (replaces && !pulls)
+      throw new UsageError('--replace is for files that -P fetches; copies to nodes always replace files.');
+    if (target === '')
+      throw new UsageError('An empty word ("") names no place: give the directory or file that is meant.');
+    if (pulls)
+      return pull(
+        invocation,
+        {
+          range,
+          wanted: operands,
+          target: { directory: target, replace: replaces },
+          recursive: call.flag('R'),
+        },
+        call.common,
+      );
+    try {
+      const request = copyRequest(invocation, call, { range, sources: operands, target });
+      return codeOf(await workOnNodes(invocation, request, { lines: () => [], failure }, call.common));
+    } catch (error) {
+      const missing = missingSource(error);
+      if (missing) return notThere(invocation, range, missing);
+      if (!(error instanceof Refused) || error.missing.length > 0) throw error;
+      for (const sentence of error.sentences) stderr.line(errorLine(sentence, invocation.client.server));
+      return 1;
+    }
   },
 });
 
@@ -118,29 +107,13 @@ const failure = ({ node, error }: { readonly node?: string; readonly error?: str
   stdout: [`${node}: ${error}`, ''],
 });
 
-async function copy(
-  invocation: Invocation,
+/** As scp says it of each node. */
+async function notThere(
+  { client, stdout }: Invocation,
   range: string,
-  src: readonly string[],
-  target: string,
-  common: CommonOptions,
+  { path: file, message }: NoSuchSource,
 ): Promise<number> {
-  const { client, stdout, stderr } = invocation;
-  const request = { method: 'POST', at: path('nodes', range, 'nodecopy'), body: { src, target } } as const;
-  try {
-    return codeOf(await workOnNodes(invocation, request, { lines: () => [], failure }, common));
-  } catch (error) {
-    const missing =
-      error instanceof Refused
-        ? /^There is no file (.*) on the management node\.$/.exec(error.sentences[0]!)
-        : undefined;
-    if (!missing) {
-      if (!(error instanceof Refused) || error.missing.length > 0) throw error;
-      for (const sentence of error.sentences) stderr.line(errorLine(sentence, client.server));
-      return 1;
-    }
-    for (const node of await namesIn(client, range))
-      stdout.write(`${node}: /usr/bin/scp: stat local "${missing[1]}": No such file or directory\n\n`);
-    return 1;
-  }
+  for (const node of await namesIn(client, range))
+    stdout.write(`${node}: /usr/bin/scp: stat local "${file}": ${message}\n\n`);
+  return 1;
 }

@@ -1,11 +1,12 @@
 import { path } from '../client.ts';
 import { type Call, type Invocation, xcatCommand } from '../command.ts';
 import { onNodes } from '../common-options.ts';
+import { UsageError } from '../errors.ts';
 import { errorLine, nodeLine, referenceVersion } from '../lines.ts';
-import { outputOf, Pieces, textLines, unreached } from '../nodes/remote-lines.ts';
+import { outputOf, Pieces, textLines, unreached, warnOfLateOption } from '../nodes/remote-lines.ts';
 import type { Said } from '../nodes/results.ts';
 import { namesIn, workOnNodes } from '../nodes/work.ts';
-import { flag, refused, valued } from '../options.ts';
+import { filled, flag, refused, valued } from '../options.ts';
 
 const settings = [
   'DCP_DEVICE_OPTS',
@@ -45,13 +46,13 @@ Runs a command on nodes. The exit status is the number of nodes that failed, at 
     'f|fanout': valued('NUMBER', 'work on this many nodes at a time'),
     't|timeout': valued('SECONDS', 'give up a node that takes longer'),
     'e|execute': flag('COMMAND is a script of the management node and its arguments'),
-    'E|environment': valued('FILE', 'a file of the management node with the environment'),
+    'E|environment': filled('FILE', 'a file of the management node with the environment'),
     'z|exit-status': flag('show the exit status'),
     'v|verify': flag('skip nodes that do not answer, and name them'),
     's|stream': flag(`print output as it arrives ${already}`),
     'm|monitor': flag('show the progress'),
     'Q|silent': flag('print nothing'),
-    'K|keysetup': flag("install muster's SSH key on the nodes; asks for the user's password"),
+    'K|ssh-setup|keysetup': flag("install muster's SSH key on the nodes; asks for the user's password"),
     sudo: flag('by sudo'),
     'q|show-config': flag('show the configuration'),
     'V|version': flag('show the version'),
@@ -84,7 +85,10 @@ Runs a command on nodes. The exit status is the number of nodes that failed, at 
     } else if (words.length === 0 && !call.flag('K')) {
       stderr.line('No parameters were supplied on the xdsh command. Run xdsh -h');
       return 1;
+    } else if (words.length > 0 && words.join('').trim() === '') {
+      throw new UsageError(`There is no command to run on ${range}: an empty word ("") is none.`);
     } else {
+      warnOfLateOption(invocation, words);
       const password = call.flag('K') ? (env['DSH_REMOTE_PASSWORD'] ?? (await askPassword(invocation))) : undefined;
       const body = {
         command: words.join(' '),

@@ -1,5 +1,5 @@
 import type { Call, Invocation } from '../command.ts';
-import { errorLine } from '../lines.ts';
+import { errorLine, ignoredLine } from '../lines.ts';
 import { type OptionTable, valued } from '../options.ts';
 
 /** What all definition commands take. */
@@ -11,10 +11,13 @@ export const definitionOptions: OptionTable = {
 /** A call that cannot be carried out. With `usage` the help text is shown on standard output too. */
 export class Wrong extends Error {
   readonly usage: boolean;
+  /** What xCAT's words do not say, below the help. */
+  readonly named: string | undefined;
 
-  constructor(text: string, usage = false) {
+  constructor(text: string, usage = false, named?: string) {
     super(text);
     this.usage = usage;
+    this.named = named;
   }
 }
 
@@ -24,25 +27,48 @@ export interface DefinitionCall {
   readonly types: readonly string[];
   /** A range or a list of names. */
   readonly names: string | undefined;
-  /** attr=value, the last of each name. */
+  /** attr=value, the last of each name, as in xCAT. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Takes the operands of a definition command apart. */
-export function readCall(options: Call): DefinitionCall {
+/** Takes the operands of a definition command apart. What is given twice is said. */
+export function readCall(options: Call, { stderr }: Pick<Invocation, 'stderr'>): DefinitionCall {
   const attributes: Record<string, string> = Object.create(null) as Record<string, string>;
-  let names = options.value('o');
-  let operands = 0;
-  for (const operand of options.operands) {
-    const assignment = isRange(operand) ? undefined : /^\s*(\S+?)\s*=(.*)$/s.exec(operand);
-    if (assignment) attributes[assignment[1]!] = assignment[2]!;
-    else {
+  let names = options.value('o') || undefined;
+  // What -o names and an operand names would be two ranges, of which one would be dropped.
+  let operands = names === undefined ? 0 : 1;
+  for (const operand of options.operands.filter((word) => word !== '')) {
+    const [, attribute, value = ''] = isRange(operand) ? [] : (/^\s*(\S+?)\s*=(.*)$/s.exec(operand) ?? []);
+    if (attribute !== undefined) {
+      const before = attributes[attribute];
+      if (before !== undefined && before !== value)
+        stderr.line(
+          ignoredLine(
+            `The first value of ${attribute}`,
+            'it was given twice, and the last value counts; give it once.',
+          ),
+        );
+      attributes[attribute] = value;
+    } else {
       operands += 1;
-      if (operands > 1) throw new Wrong('noderange can not contain spaces.', true);
+      if (operands > 1)
+        throw new Wrong(
+          'noderange can not contain spaces.',
+          true,
+          `"${operand}" is one word too many; nodes of a noderange are joined by commas.`,
+        );
       names ??= operand;
     }
   }
+  // An unset variable of a script leaves an empty word; what it was to name is not known.
+  if (options.operands.includes('') && names !== undefined)
+    throw new Wrong('One of the words is empty. Give a name or attr=value in its place, or leave it out.');
+  if (options.value('o') === '' && names !== undefined)
+    throw new Wrong(`-o is empty. Leave it out to mean "${names}", or give the names there.`);
   const types = (options.value('type') ?? '').split(',').filter((type) => type !== '');
+  // An unset variable must not turn another type's names into nodes.
+  if (options.has('type') && types.length === 0)
+    throw new Wrong('-t is empty. Name a type, such as -t node, or leave -t out for nodes.');
   return { options, types, names, attributes };
 }
 
@@ -64,7 +90,9 @@ export async function withWrongCalls(
     if (!(error instanceof Wrong)) throw error;
     const { client, stdout, stderr } = invocation;
     const server = await client.serverName();
-    if (error.usage) stdout.line(usage);
+    if (error.usage) stdout.line([usage, ...(error.named === undefined ? [] : [error.named])].join('\n\n'));
+    // The sentence comes last: above the help nobody would see it.
+    await stdout.flush();
     for (const line of error.message.split(separator)) stderr.line(errorLine(line, server));
     return 1;
   }
@@ -73,8 +101,8 @@ export async function withWrongCalls(
 /** The refusal of options that no definition command has. */
 export const refuseOptions =
   (sentence: string) =>
-  (invocation: Invocation, _: unknown, usage: string): Promise<number> =>
-    withWrongCalls(invocation, usage, () => Promise.reject(new Wrong(sentence, true)));
+  (invocation: Invocation, _: unknown, text: string): Promise<number> =>
+    withWrongCalls(invocation, text, () => Promise.reject(new Wrong(sentence, true)));
 
 /** A condition of the option -w on an attribute. */
 export interface Criterion {
@@ -97,16 +125,16 @@ export async function criteriaTest(
 ): Promise<(attributes: Readonly<Record<string, string>>) => boolean> {
   const tests: ((attributes: Readonly<Record<string, string>>) => boolean)[] = [];
   for (const { attribute, operator, value } of criteria) {
-    const holds = await valueTest(operator, value);
+    const holds = await valueTest({ attribute, operator, value });
     tests.push((attributes) => Boolean(attributes[attribute]) && holds(attributes[attribute]!));
   }
   return (attributes) => tests.every((test) => test(attributes));
 }
 
-async function valueTest(operator: Criterion['operator'], value: string): Promise<(text: string) => boolean> {
+async function valueTest({ attribute, operator, value }: Criterion): Promise<(text: string) => boolean> {
   if (operator === '==') return (text) => text === value;
   if (operator === '!=') return (text) => text !== value;
   const { compilePattern } = await import('../../core/patterns.ts');
-  const pattern = compilePattern(value.replace(/^\/(.*)\/$/s, '$1'), `-w ${operator}${value}`);
+  const pattern = compilePattern(value.replace(/^\/(.*)\/$/s, '$1'), `-w ${attribute}${operator}${value}`);
   return operator === '=~' ? (text) => pattern.test(text) : (text) => !pattern.test(text);
 }

@@ -1,16 +1,10 @@
 import type { Invocation } from '../command.ts';
 import { Refused } from '../errors.ts';
-import { errorLine } from '../lines.ts';
+import { errorLine, ignoredLine, warningLine } from '../lines.ts';
 import { flag, type OptionTable, repeated } from '../options.ts';
 import { criteriaTest, type DefinitionCall, readCriteria, separator, Wrong } from './arguments.ts';
 import { emptyRangeText, readObjects } from './reading.ts';
-
-/** Objects that are written alike; one request has all of them. */
-export interface Definition {
-  readonly type: string;
-  readonly names: string;
-  readonly attributes: Readonly<Record<string, string>>;
-}
+import { type Definition, readStanzas, severalErrors } from './stanzas.ts';
 
 export const writingOptions: OptionTable = {
   'stanza|z': flag('read definitions from standard input, as lsdef -z writes them'),
@@ -18,17 +12,17 @@ export const writingOptions: OptionTable = {
   'w|where': repeated('CRITERION', 'for groups: attr==value, attr!=value, attr=~pattern, attr!~pattern'),
 };
 
-const severalErrors = 'One or more errors occured when attempting to create or modify xCAT object definitions.';
-
 /** What is to be written, by the command line or by a stanza file. */
 export async function definitionsOf(
   call: DefinitionCall,
   invocation: Invocation,
   usage: boolean,
-): Promise<Definition[]> {
+): Promise<readonly Definition[]> {
   const { options, types, attributes } = call;
+  checkSources(call);
   if (options.flag('stanza')) {
-    const definitions = readStanzas(await invocation.stdin.text(), attributes);
+    const { definitions, ignored } = readStanzas(await invocation.stdin.text(), attributes);
+    for (const { word, why } of ignored) invocation.stderr.line(ignoredLine(word, why));
     if (definitions.length === 0) throw new Wrong('No object names were provided.', usage);
     return definitions;
   }
@@ -44,6 +38,21 @@ export async function definitionsOf(
       attributes: { ...attributes, ...(type === 'group' ? await selected(call, invocation, names) : {}) },
     },
   ];
+}
+
+/** Refuses names, types and criteria that nothing would be done with. */
+function checkSources({ options, types, names }: DefinitionCall): void {
+  const selection = ['dynamic', 'w'].find((option) => options.has(option));
+  const selects = selection === undefined ? undefined : `-${selection[0]!}`;
+  if (options.flag('stanza')) {
+    if (names !== undefined) throw new Wrong("Cannot use '-z' with '-o' or a noderange.", true);
+    if (types.length > 0) throw new Wrong("Cannot combine '-t' and '-a', '-z', or '-x' options.", true);
+    if (selects !== undefined)
+      throw new Wrong(`Cannot use '-z' with '${selects}': the stanzas say what a group is.`, true);
+  } else if (selects !== undefined && (types[0] ?? 'node') !== 'group')
+    throw new Wrong(
+      `${selects} says who is in a group: use it with -t group. ATTRIBUTE= clears an attribute of other objects.`,
+    );
 }
 
 /** Members of a group by the option -w: a dynamic group keeps the criteria, a static one gets who meets them now. */
@@ -76,13 +85,13 @@ async function selected(
 export function reportRefusal(
   error: unknown,
   { client, stderr }: Invocation,
-  names: string,
+  { type, names }: Pick<Definition, 'type' | 'names'>,
   isTail: (line: string) => boolean,
 ): number {
   if (!(error instanceof Refused) || error.isDenied) throw error;
   const say = (text: string) => stderr.line(errorLine(text, client.server));
   const { reference, sentences, kind } = error;
-  if (kind === 'invalid' && isEmptyRange(error, names)) say(emptyRangeText(names));
+  if (kind === 'invalid' && type === 'node' && isEmptyRange(error, names)) say(emptyRangeText(names));
   else {
     const lines = reference.length > 0 ? reference : sentences;
     for (const line of lines) say(line);
@@ -96,36 +105,23 @@ const isEmptyRange = ({ reference, sentences }: Refused, names: string): boolean
   reference.includes('No object names were provided.') ||
   (sentences.length === 1 && /^\w+-\w+$/.test(names) && reference.length === 0);
 
-export const countLine = (count: number): string => `${count} object definitions have been created or modified.`;
-
-/**
- * Reads a stanza file: `NAME:` and below it `attribute=value`, with the type in `objtype`. `default-TYPE:` gives values to all objects of
- * that type which follow it.
- */
-export function readStanzas(text: string, given: Readonly<Record<string, string>>): Definition[] {
-  const stanzas: { name: string; attributes: Record<string, string> }[] = [];
-  for (const line of text.split(/\r?\n/)) {
-    if (/^\s*(#|$)/.test(line)) continue;
-    const name = /^\s*([^=]*\S)\s*:\s*$/.exec(line)?.[1];
-    const assignment = /^\s*(\S+?)\s*=\s*(.*?)\s*$/.exec(line);
-    if (name !== undefined) stanzas.push({ name, attributes: Object.create(null) as Record<string, string> });
-    else if (assignment && stanzas.length > 0) stanzas.at(-1)!.attributes[assignment[1]!] = assignment[2]!;
-  }
-  const defaults = new Map<string, Readonly<Record<string, string>>>();
-  const definitions = new Map<string, Definition>();
-  for (const { name, attributes: all } of stanzas) {
-    const general = /^default-(\w+)$/.exec(name)?.[1];
-    const { objtype, ...attributes } = all;
-    if (general !== undefined) {
-      defaults.set(general, attributes);
-      continue;
-    }
-    const type = objtype ?? (defaults.size === 1 ? [...defaults.keys()][0] : undefined);
-    if (!type) throw new Wrong(`\nNo objtype value was specified for '${name}'. Cannot create object definition.`);
-    const merged = { ...given, ...defaults.get(type), ...attributes };
-    const key = `${type} ${name}`;
-    const before = definitions.get(key);
-    definitions.set(key, { type, names: name, attributes: { ...before?.attributes, ...merged } });
-  }
-  return [...definitions.values()];
+/** xCAT's warnings of new nodes whose names have capital letters. A file of several types names each of its objects. */
+export function warnOfCapitals(
+  { client, stderr }: Invocation,
+  definitions: readonly Definition[],
+  created: readonly string[],
+): void {
+  const nodes = definitions.filter(({ type }) => type === 'node');
+  const isNode = (name: string): boolean =>
+    nodes.length === definitions.length || nodes.some(({ names }) => names === name);
+  for (const name of created)
+    if (/[A-Z]/.test(name) && isNode(name))
+      stderr.line(
+        warningLine(
+          `The node name '${name}' contains capital letters which may not be resolved correctly by the dns server.`,
+          client.server,
+        ),
+      );
 }
+
+export const countLine = (count: number): string => `${count} object definitions have been created or modified.`;

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { connect, type DetailedPeerCertificate } from 'node:tls';
-import { NotReached } from '../errors.ts';
+import { notReached } from '../not-reached.ts';
 import type { Place } from '../places.ts';
 
 export interface Shown {
@@ -17,7 +17,8 @@ export interface Shown {
 const timeout = 10_000;
 
 /** What a server shows before anything is believed. Nothing is sent to it. */
-export function certificateOf({ host, port, ca, shown }: Place): Promise<Shown> {
+export function certificateOf(place: Place): Promise<Shown> {
+  const { host, port, ca } = place;
   return new Promise((resolve, reject) => {
     const socket = connect({
       host,
@@ -26,12 +27,12 @@ export function certificateOf({ host, port, ca, shown }: Place): Promise<Shown> 
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(ca === undefined ? {} : { ca, allowPartialTrustChain: true }),
     });
-    const fail = (reason: string) => {
+    const fail = (error: Error) => {
       socket.destroy();
-      reject(new NotReached(shown, reason));
+      reject(notReached(place, error));
     };
-    socket.setTimeout(timeout, () => fail('it does not answer'));
-    socket.once('error', (error: NodeJS.ErrnoException) => fail(reasonOf(error)));
+    socket.setTimeout(timeout, () => fail(new Error('it does not answer')));
+    socket.once('error', fail);
     socket.once('secureConnect', () => {
       const own = socket.getPeerCertificate(true);
       const shownOnes = { own: new X509Certificate(own.raw), top: new X509Certificate(topOf(own).raw) };
@@ -50,14 +51,3 @@ function topOf(certificate: DetailedPeerCertificate): DetailedPeerCertificate {
     top = top.issuerCertificate;
   return top;
 }
-
-const reasonOf = ({ code, message }: NodeJS.ErrnoException): string =>
-  code === 'ECONNREFUSED'
-    ? 'Connection refused'
-    : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
-      ? 'the name of the host is not known'
-      : code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code?.startsWith('ERR_SSL')
-        ? 'what answers there does not speak TLS'
-        : code === 'ECONNRESET'
-          ? 'the connection was closed'
-          : message;

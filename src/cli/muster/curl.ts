@@ -14,7 +14,7 @@ const nowhere: Output = {
   flush: () => Promise.resolve(),
 };
 
-/** Runs a command up to the first request that would change something, and prints its requests instead of its output. */
+/** Runs a command up to a request that would change something and whose answer it needs, and prints its requests instead of its output. */
 export async function printRequests(
   invocation: Invocation,
   { dryRun, detach }: Pick<CommonOptions, 'dryRun' | 'detach'>,
@@ -23,17 +23,15 @@ export async function printRequests(
   const { client, stdout } = invocation;
   client.mode = 'print';
   let code = 0;
-  let change: SentRequest | undefined;
   try {
     code = await run({ ...invocation, stdout: nowhere });
   } catch (error) {
     if (!(error instanceof NotSent)) throw error;
-    change = client.requests.at(-1);
   }
   for (const request of client.requests) {
-    const { query } = request;
-    const sent = request === change && dryRun ? { ...request, query: { ...query, dryRun: '1' } } : request;
-    const headers = request === change && detach ? ['Prefer: respond-async'] : [];
+    const { query, isChange } = request;
+    const sent = isChange && dryRun ? { ...request, query: { ...query, dryRun: '1' } } : request;
+    const headers = isChange && detach ? ['Prefer: respond-async'] : [];
     stdout.line(curlLine(client.place, sent, headers));
   }
   return code;
@@ -48,7 +46,7 @@ const bodyText = (body: unknown): string =>
 /** The same request for curl. The token stays in its variable, and passwords are for the reader to fill in. */
 export function curlLine(
   place: Place,
-  { method, at, query, body }: SentRequest,
+  { method, at, query, body, files }: SentRequest,
   headers: readonly string[] = [],
 ): string {
   const search = new URLSearchParams(
@@ -57,6 +55,7 @@ export function curlLine(
   const base = place.socket === undefined ? `${place.protocol}//${place.shown}` : 'http://localhost';
   const url = `${base}${place.prefix}${at}${search.size > 0 ? `?${search.toString()}` : ''}`;
   return [
+    ...(files ? [...files.tarWords.map(quoteWord), '|'] : []),
     'curl',
     ...(place.socket === undefined ? [] : ['--unix-socket', quoteWord(place.socket)]),
     ...(place.ca === undefined ? [] : ['--cacert', '"$MUSTER_CA"']),
@@ -64,6 +63,7 @@ export function curlLine(
     ...(place.token === undefined ? [] : ['-H', '"X-Auth-Token: $MUSTER_TOKEN"']),
     ...headers.flatMap((header) => ['-H', quoteWord(header)]),
     ...(body === undefined ? [] : ['-H', quoteWord('Content-Type: application/json'), '-d', quoteWord(bodyText(body))]),
+    ...(files ? ['-H', quoteWord('Content-Type: application/x-tar'), '-T', '-'] : []),
     quoteWord(url),
   ].join(' ');
 }

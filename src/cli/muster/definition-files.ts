@@ -57,7 +57,7 @@ export const definitionText = (definitions: Definitions, format: 'yaml' | 'json'
 
 /** Reads YAML or JSON. A value is a text, a number, true or false, or a list of these, which is stored with commas between them. */
 export async function readDefinitions(text: string, file: string): Promise<Definitions> {
-  const tree = text.trimStart().startsWith('{') ? readJson(text, file) : await readYaml(text, file);
+  const tree = await readTree(text, file);
   const all = Object.create(null) as Record<string, Record<string, Attributes>>;
   for (const [type, objects] of membersOf(tree, file, 'the top')) {
     all[type] = Object.create(null) as Record<string, Attributes>;
@@ -74,6 +74,10 @@ export async function readDefinitions(text: string, file: string): Promise<Defin
   return all;
 }
 
+/** YAML or JSON, of any shape. */
+export const readTree = async (text: string, file: string): Promise<unknown> =>
+  text.trimStart().startsWith('{') ? readJson(text, file) : readYaml(text, file);
+
 function readJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
@@ -83,7 +87,7 @@ function readJson(text: string, file: string): unknown {
 }
 
 /** What stands below a name; nothing may stand there too. */
-function membersOf(value: unknown, file: string, what: string): [name: string, value: unknown][] {
+export function membersOf(value: unknown, file: string, what: string): [name: string, value: unknown][] {
   if (value === '' || value === null || value === undefined) return [];
   const members = value instanceof Map ? [...value] : typeof value === 'object' ? Object.entries(value) : undefined;
   if (Array.isArray(value) || !members?.every(([name]) => typeof name === 'string'))

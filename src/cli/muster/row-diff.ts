@@ -1,4 +1,4 @@
-import { Tried } from '../client.ts';
+import { messagesIn, Tried } from '../client.ts';
 import type { Invocation } from '../command.ts';
 import { hidden } from '../lines.ts';
 import { oneLine } from '../output.ts';
@@ -53,10 +53,17 @@ export async function tryOnly(invocation: Invocation, run: () => Promise<number>
   }
 }
 
+interface TriedAnswer {
+  readonly changes?: readonly RowChange[];
+  readonly nodes?: unknown;
+  readonly debug?: unknown;
+}
+
 /** What a server answers to a dry run: rows that would change, and whatever else it has to say. */
 export async function writeTried(invocation: Pick<Invocation, 'stdout' | 'terminal'>, answer: unknown): Promise<void> {
-  const { changes, nodes: _, ...others } = (answer ?? {}) as { changes?: readonly RowChange[]; nodes?: unknown };
+  const { changes, nodes: _, debug: _debug, ...others } = (answer ?? {}) as TriedAnswer;
   if (changes) await writeRows(invocation, changes);
+  for (const message of messagesIn(answer)) await invocation.stdout.line(message);
   if (Object.keys(others).length > 0) await invocation.stdout.line(JSON.stringify(others, null, 2));
   else if (!changes?.length) await invocation.stdout.line('Nothing would change.');
 }

@@ -1,8 +1,11 @@
 import { path } from '../client.ts';
+import { noPlugin } from '../../core/plugin-tables.ts';
 import { type Call, type CliCommand, type Invocation, say, xcatCommand } from '../command.ts';
 import { onNodes } from '../common-options.ts';
-import { nodeErrorLine, nodeLine } from '../lines.ts';
-import type { OptionTable, ParsedOptions } from '../options.ts';
+import { UsageError } from '../errors.ts';
+import { nodeErrorLine, nodeLine, noteLine } from '../lines.ts';
+import { type OptionTable, verbose } from '../options.ts';
+import { ResultWriter } from './results.ts';
 import { namesIn, type NodeReport, type NodeRequest, type Tally, workOnNodes } from './work.ts';
 
 /** A call of a command of the form `COMMAND NODERANGE [words]`. */
@@ -20,18 +23,22 @@ interface NodeCommand {
   readonly words?: number;
   /** The exit status of a call without any word, which prints the help. */
   readonly bare?: 0 | 1;
-  readonly refuse?: (invocation: Invocation, options: ParsedOptions, usage: string) => Promise<number> | number;
   run(call: NodeCall): Promise<number>;
 }
 
 export function nodeCommand({ words: most = 0, bare = 0, run, ...declared }: NodeCommand): CliCommand {
   const command = xcatCommand({
     ...declared,
+    options: { ...verbose, ...declared.options },
     common: onNodes,
     operands: most + 1,
     run(invocation, call) {
       const [range, ...words] = call.operands;
       if (range === undefined) return say(invocation, command.usage, bare);
+      if (words.includes(''))
+        throw new UsageError(
+          `An empty word ("") behind ${range} means nothing to ${invocation.name}: leave it out, or give the word that is meant.`,
+        );
       return run({ ...call, invocation, range, words });
     },
   });
@@ -55,20 +62,28 @@ export function labelled(value: unknown): string[] {
 
 /** What is wrong with the words themselves is said for every node of the range, before any is asked. */
 export async function refuseForEach(
-  { invocation: { client, stdout, stderr, env }, range }: NodeCall,
+  { invocation, range, common }: NodeCall,
   reason: (node: string) => { readonly error: string } | { readonly line: string },
 ): Promise<number> {
+  const { client, env } = invocation;
   const names = await namesIn(client, range);
   const { server } = client;
+  const writer = new ResultWriter(invocation, common);
   for (const node of names) {
     const what = reason(node);
-    if ('error' in what) await stderr.line(nodeErrorLine(node, what.error, server));
-    else await stdout.line(nodeLine(node, what.line, { env, server }));
+    if ('error' in what)
+      await writer.write(
+        { node, error: what.error },
+        { stdout: [], stderr: [nodeErrorLine(node, what.error, server)] },
+      );
+    else {
+      const error = what.line.replace(/^Error: /, '');
+      await writer.write({ node, error }, { stdout: [nodeLine(node, what.line, { env, server })], stderr: [] });
+    }
   }
+  await writer.end();
   return names.length > 0 ? 1 : 0;
 }
-
-const noDriver = 'Unable to identify plugin for this command, check relevant tables: nodehm.mgt';
 
 /** The same where the sentence names the kind of hardware; nodes without one have no command at all. */
 export async function refuseByKind(call: NodeCall, sentence: (mgt: string) => string): Promise<number> {
@@ -78,7 +93,7 @@ export async function refuseByKind(call: NodeCall, sentence: (mgt: string) => st
   const kinds = (await client.get(path('nodes', call.range, 'attrs', 'mgt'))) as Record<string, { mgt?: string }>;
   return refuseForEach(call, (node) => {
     const mgt = kinds[node]?.mgt;
-    return mgt ? { line: sentence(mgt) } : { error: noDriver };
+    return mgt ? { line: sentence(mgt) } : { error: noPlugin(call.invocation.name) };
   });
 }
 
@@ -87,5 +102,9 @@ export const notOffered = (usage: string, instead: string): CliCommand =>
   nodeCommand({
     usage: `${usage}\n\nNo driver of muster can do this. ${instead}`,
     words: Number.POSITIVE_INFINITY,
-    run: (call) => refuseForEach(call, () => ({ error: noDriver })),
+    async run(call) {
+      const code = await refuseForEach(call, () => ({ error: noPlugin(call.invocation.name) }));
+      call.invocation.stderr.line(noteLine(`No driver of muster can do this. ${instead}`));
+      return code;
+    },
   });

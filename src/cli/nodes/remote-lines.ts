@@ -1,6 +1,9 @@
-import type { StreamLine } from '../client.ts';
+import type { StreamLine } from '../replies.ts';
 import type { Invocation } from '../command.ts';
+import { commonAtEnd } from '../common-options.ts';
+import { keptText } from '../bytes.ts';
 import { Refused } from '../errors.ts';
+import { warningLine } from '../lines.ts';
 
 /** What a command printed on a node, as streams hold it. */
 export interface RemoteOutput {
@@ -8,12 +11,22 @@ export interface RemoteOutput {
   readonly stderr: string;
   readonly code?: number;
   readonly signal?: string;
+  /** The bytes of what is not UTF-8. */
+  readonly base64?: { readonly stdout?: string; readonly stderr?: string };
 }
 
 const silent: RemoteOutput = { stdout: '', stderr: '' };
 
 export const outputOf = ({ value, output, error }: StreamLine): RemoteOutput =>
-  ((error === undefined ? value : output) as RemoteOutput | undefined) ?? silent;
+  withBytes(((error === undefined ? value : output) as RemoteOutput | undefined) ?? silent);
+
+/** The same with the bytes of what is not UTF-8. */
+export function withBytes<T extends RemoteOutput>(output: T): T {
+  if (!output.base64) return output;
+  const streams = Object.entries(output.base64);
+  const kept = streams.map(([stream, text]) => [stream, keptText(Buffer.from(text, 'base64'))] as const);
+  return { ...output, ...Object.fromEntries(kept) };
+}
 
 export const textLines = (text: string): string[] => {
   if (text === '') return [];
@@ -55,6 +68,17 @@ export class Pieces {
     this.#kept.delete(key);
     return rest;
   }
+}
+
+/** What stands behind the command is the command's own; whoever meant an option of psh or xdsh must know that it is none. */
+export function warnOfLateOption({ stderr, name }: Invocation, words: readonly string[]): void {
+  const option = commonAtEnd(words);
+  if (option === undefined) return;
+  stderr.line(
+    warningLine(
+      `${option} is sent to the nodes as a part of the command, which runs there. If you mean ${option} of ${name}, write ${name} NODERANGE ${option} COMMAND. To send it without this warning, put the command in quotes.`,
+    ),
+  );
 }
 
 /** These commands warn of unknown nodes on standard output. */

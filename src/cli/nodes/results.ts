@@ -1,7 +1,8 @@
-import type { StreamLine } from '../client.ts';
+import type { StreamLine } from '../replies.ts';
 import type { Invocation } from '../command.ts';
 import type { CommonOptions } from '../common-options.ts';
 import { byName, foldedBlock } from '../lines.ts';
+import { lineDiff } from './line-diff.ts';
 
 /** Lines for either stream. */
 export interface Said {
@@ -12,11 +13,11 @@ export interface Said {
 /** Writes results as they come, or folded or as data when all are there. Errors always leave at once. */
 export class ResultWriter {
   readonly #invocation: Invocation;
-  readonly #common: Pick<CommonOptions, 'fold' | 'format'>;
+  readonly #common: Pick<CommonOptions, 'fold' | 'diff' | 'format'>;
   readonly #kept: StreamLine[] = [];
   readonly #blocks = new Map<string, string[]>();
 
-  constructor(invocation: Invocation, common: Pick<CommonOptions, 'fold' | 'format'>) {
+  constructor(invocation: Invocation, common: Pick<CommonOptions, 'fold' | 'diff' | 'format'>) {
     this.#invocation = invocation;
     this.#common = common;
   }
@@ -47,7 +48,7 @@ export class ResultWriter {
       const sorted = this.#kept.toSorted((a, b) => byName(String(a.node), String(b.node)));
       await this.#invocation.stdout.write(await formatted(format, sorted.map(shown)));
     } else if (fold) {
-      for (const [text, names] of this.#blocks)
+      for (const [text, names] of this.#common.diff ? differences(this.#blocks) : this.#blocks)
         await this.#invocation.stdout.write(foldedBlock(foldNames(names), text));
     }
   }
@@ -59,6 +60,16 @@ export class ResultWriter {
     else this.#blocks.set(text, [node]);
   }
 }
+
+/** The result that most nodes have, and of all others how they differ from it; the most common ones first. */
+function differences(blocks: ReadonlyMap<string, readonly string[]>): [string, readonly string[]][] {
+  const [usual, ...others] = [...blocks].toSorted(([, a], [, b]) => b.length - a.length);
+  if (!usual) return [];
+  const lines = usual[0].split('\n');
+  return [usual, ...others.map(([text, names]): [string, readonly string[]] => [differenceOf(lines, text), names])];
+}
+
+const differenceOf = (usual: readonly string[], text: string): string => lineDiff(usual, text.split('\n')).join('\n');
 
 const shown = ({ node, value, error }: StreamLine) => (error === undefined ? { node, value } : { node, error });
 

@@ -1,11 +1,14 @@
 import { asked } from '../ask.ts';
-import { path, type StreamLine } from '../client.ts';
+import { path } from '../client.ts';
+import type { StreamLine } from '../replies.ts';
 import type { Invocation } from '../command.ts';
 import type { CommonOptions } from '../common-options.ts';
 import { Refused } from '../errors.ts';
 import { nodeErrorLine, nodeLine } from '../lines.ts';
+import type { OwnFiles } from '../own-files.ts';
 import { writeTried } from '../muster/row-diff.ts';
 import { cancelOnInterrupt, detach } from '../server-work.ts';
+import { questionLimit } from './confirm.ts';
 import { foldNames, ResultWriter, type Said } from './results.ts';
 
 export interface NodeRequest {
@@ -13,12 +16,15 @@ export interface NodeRequest {
   readonly at: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
+  readonly files?: OwnFiles | undefined;
 }
 
 /** How a command reports what came of a node. */
 export interface NodeReport {
   /** The lines of a node that did well, each to be printed behind its name. */
   lines(value: unknown, node: string): readonly string[];
+  /** What data formats have of its value, where that is not the value itself. */
+  data?(value: unknown): unknown;
   /** Instead of these, where not all of it is printed behind the name on standard output. */
   result?(line: StreamLine): Said;
   /** Of one that did not; usually `NODE: [mn]: Error: TEXT` on standard error. */
@@ -26,7 +32,7 @@ export interface NodeReport {
   /** A part of what a node prints, before its result. */
   piece?(node: string, stream: 'stdout' | 'stderr', text: string): Said;
   /** What is said once the server has taken it, before any result. */
-  before?(): unknown;
+  before?(run: string | undefined): unknown;
   /** Asked of people before it is done to many nodes, for instance "Switch off". */
   readonly question?: string;
   readonly range?: string;
@@ -42,8 +48,8 @@ export interface Tally {
 const nothing: Tally = { ok: 0, failed: 0 };
 
 /** What the error of a node is printed as. */
-export const failureText = ({ reference, error }: StreamLine): string =>
-  typeof reference === 'string' ? reference : (error ?? '');
+export const failureText = ({ reference, error }: StreamLine, { isMuster }: Invocation): string =>
+  typeof reference === 'string' && !isMuster ? reference : (error ?? '');
 
 /** Whom a command would be sent to, as a dry run of it answers. */
 const targetLine = (target: unknown): string[] => [
@@ -58,10 +64,9 @@ export async function workOnNodes(
   common: CommonOptions,
 ): Promise<Tally> {
   const { client, terminal } = invocation;
-  const agreed =
-    report.question && !common.curl && !common.dryRun
-      ? await confirmed(invocation, report.question, report.range ?? '', common.yes)
-      : { nodes: undefined };
+  const agreed = report.question
+    ? await confirmed(invocation, report.question, report.range ?? '', common)
+    : { nodes: undefined };
   if (!agreed) return { ok: 0, failed: 1, left: true };
   const headers: Record<string, string> = agreed.nodes === undefined ? {} : { 'X-Expect-Nodes': String(agreed.nodes) };
   const sent = { ...request, headers };
@@ -76,7 +81,7 @@ export async function workOnNodes(
     if (error instanceof Refused && error.isEmpty) return nothing;
     throw error;
   }
-  report.before?.();
+  report.before?.(stream.run);
   const progress = new ProgressLine(
     invocation,
     terminal.stdout ? nodesOf(invocation, stream.run) : Promise.resolve(undefined),
@@ -101,7 +106,8 @@ export async function workOnNodes(
       progress.clear();
       if (bad) failed += 1;
       else ok += 1;
-      await writer.write(line, printed(invocation, line, common.dryRun ? { lines: targetLine } : report));
+      const shown = report.data && !bad && !common.dryRun ? { ...line, value: report.data(line.value) } : line;
+      await writer.write(shown, printed(invocation, line, common.dryRun ? { lines: targetLine } : report));
     }
   } finally {
     release();
@@ -112,7 +118,11 @@ export async function workOnNodes(
   return { ok, failed };
 }
 
-function printed({ env, client: { server } }: Invocation, line: StreamLine, report: NodeReport): Said {
+function printed(invocation: Invocation, line: StreamLine, report: NodeReport): Said {
+  const {
+    env,
+    client: { server },
+  } = invocation;
   const node = line.node!;
   if (report.result) return report.result(line);
   if (line.error === undefined)
@@ -120,7 +130,7 @@ function printed({ env, client: { server } }: Invocation, line: StreamLine, repo
   const other = report.failure?.(line);
   return other
     ? { stdout: other.stdout ?? [], stderr: other.stderr ?? [] }
-    : { stdout: [], stderr: [nodeErrorLine(node, failureText(line), server)] };
+    : { stdout: [], stderr: [nodeErrorLine(node, failureText(line, invocation), server)] };
 }
 
 async function nodesOf({ client }: Invocation, run: string | undefined): Promise<number | undefined> {
@@ -133,24 +143,20 @@ async function nodesOf({ client }: Invocation, run: string | undefined): Promise
   }
 }
 
-/** With more nodes than this a destructive command asks first; MUSTER_CONFIRM changes it, 0 never asks. */
-const usualLimit = 8;
-
 /**
- * Asks before much is destroyed, but only a person: standard input and output must both be a terminal, so that no script ever waits
- * for an answer. Undefined: do not do it. Otherwise the number of nodes it was agreed to for, if somebody was asked.
+ * Asks before much is destroyed. Undefined: do not do it. Otherwise the number of nodes it was agreed to for, if somebody was asked.
  */
-export async function confirmed(
-  { client, env, stdout, terminal }: Invocation,
+async function confirmed(
+  invocation: Invocation,
   what: string,
   range: string,
-  yes: boolean,
+  common: CommonOptions,
 ): Promise<{ readonly nodes: number | undefined } | undefined> {
-  const limit = env['MUSTER_CONFIRM'] === undefined ? usualLimit : Number(env['MUSTER_CONFIRM']);
-  if (yes || !(limit > 0) || !terminal.stdin || !terminal.stdout) return { nodes: undefined };
-  const names = await namesIn(client, range);
+  const limit = questionLimit(invocation, common);
+  if (limit === undefined) return { nodes: undefined };
+  const names = await namesIn(invocation.client, range);
   if (names.length <= limit) return { nodes: undefined };
-  await stdout.flush();
+  await invocation.stdout.flush();
   return (await asked(`${what} ${names.length} nodes (${foldNames(names)})?`)) ? { nodes: names.length } : undefined;
 }
 
