@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashPassword, verifyPassword } from './access/crypt.ts';
 import type { Config } from './config.ts';
+import { home } from './core/home.ts';
 import { writeFileAtomically } from './core/files.ts';
 import { ownOrigin } from './database/changeset.ts';
 import { Draft, type Seal } from './database/draft.ts';
@@ -52,6 +53,22 @@ function fillUsual(draft: Draft): void {
 }
 
 const usualScripts = { postscripts: 'syslog,remoteshell,syncfiles', postbootscripts: 'otherpkgs' };
+
+/** What to do next, for somebody who sees the first start at a terminal. */
+export function nextSteps(): string {
+  const muster = home === packageHome ? 'muster' : join(home, 'bin/muster');
+  return [
+    '',
+    'Next, in another terminal as this user:',
+    `  1. Check the server:        ${muster} doctor`,
+    `  2. Say what only you know:  ${muster} chdef -t site domain=DOMAIN master=ADDRESS nameservers=ADDRESS`,
+    `  3. Define the first node:   ${muster} mkdef -t node n1 groups=all ip=ADDRESS`,
+    `${muster} help --page first-cluster shows how to go on.`,
+    '',
+  ].join('\n');
+}
+
+const packageHome = '/usr/lib/muster';
 
 const initialPasswordFile = (data: string): string => join(data, 'initial-password');
 

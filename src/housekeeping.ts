@@ -4,6 +4,7 @@ import { keepBuild } from './core/home.ts';
 import { ownOrigin } from './database/changeset.ts';
 import { Draft } from './database/draft.ts';
 import type { Snapshot } from './database/snapshot.ts';
+import { watchInterruptedUpdates } from './dispatch/interrupted-updates.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -18,10 +19,8 @@ function keptSince(snapshot: Snapshot, attribute: keyof typeof retention): numbe
   return Date.now() - (days > 0 ? days : retention[attribute]) * day;
 }
 
-/** Forgets what is past its time: old records, expired tokens, finished runs. */
-export async function housekeep({ store, runs }: Pick<Context, 'store' | 'runs'>): Promise<void> {
-  keepBuild();
-  runs.expire();
+/** Forgets what is past its time in the database: old records, expired tokens. */
+export async function forgetOldRecords({ store }: Pick<Context, 'store'>): Promise<void> {
   const { current } = store;
   await store.database.prune({
     journalBefore: keptSince(current, 'journalretention'),
@@ -37,12 +36,27 @@ export async function housekeep({ store, runs }: Pick<Context, 'store' | 'runs'>
   });
 }
 
-/** Begins soon after the start, since a server may be restarted more often than every hour. Returns what ends it. */
+/** Begins what has to be done every hour: by each server for itself, and by one of them in the database. Returns what ends it. */
 export function startHousekeeping(context: Context): () => void {
+  const { servers, runs, store } = context;
+  servers.leases.keep('housekeeping', () => {
+    const ends = [everyHour(context, () => forgetOldRecords(context))];
+    // Alone, this server has found at its start what it had left.
+    if (!store.database.shared.isAlone) ends.push(watchInterruptedUpdates(context));
+    return () => ends.forEach((end) => end());
+  });
+  return everyHour(context, async () => {
+    keepBuild();
+    runs.expire();
+  });
+}
+
+/** Soon, since a server may be restarted more often than every hour, and every hour from then on. */
+function everyHour({ log }: Pick<Context, 'log'>, work: () => Promise<void>): () => void {
   let timer: NodeJS.Timeout;
   const runIn = (milliseconds: number): void => {
     timer = setTimeout(() => {
-      housekeep(context).catch((error: unknown) => context.log.error({ err: error }, 'housekeeping failed'));
+      work().catch((error: unknown) => log.error({ err: error }, 'housekeeping failed'));
       runIn(hour);
     }, milliseconds).unref();
   };

@@ -7,15 +7,41 @@ const eventLoopResolution = 20;
 
 /** Everything that is counted anywhere, for GET /metrics. */
 export function collectMetrics(context: Context): void {
-  const { metrics, meters, runs, store, workerServices, events, hooks, connections, version } = context;
+  const { metrics, meters, runs, store, workerServices, events, hooks, consoles, connections, version } = context;
   metrics.add(() => meters.metrics());
   metrics.add(() => runMetrics(runs));
   metrics.add(() => deviceMetrics(workerServices));
   metrics.add(() => storeMetrics(store));
   metrics.add(() => eventMetrics(events));
   metrics.add(() => hookMetrics(hooks));
+  metrics.add(() => hardwareEventMetrics(context));
   metrics.add(() => [single('gauge', 'muster_connections', 'Connections of clients that are open.', connections.open)]);
+  metrics.add(() => consoleMetrics(consoles));
+  metrics.add(() => sourceMetrics(context));
   metrics.add(processMetrics(version));
+}
+
+function* hardwareEventMetrics({ hardwareEvents }: Pick<Context, 'hardwareEvents'>): Iterable<Metric> {
+  yield {
+    name: 'muster_hardware_events_bmcs',
+    type: 'gauge',
+    help: 'BMCs whose events this server follows, by how it hears of them; none: it does not at the moment.',
+    samples: [...hardwareEvents.ways].map(([way, value]) => ({ labels: { way }, value })),
+  };
+}
+
+function* sourceMetrics({ sourceStates }: Pick<Context, 'sourceStates'>): Iterable<Metric> {
+  const { seen } = sourceStates;
+  if (seen.length === 0) return;
+  yield {
+    name: 'muster_account_source_up',
+    type: 'gauge',
+    help: 'Whether this server can ask each part of the sources of accounts: 1, or 0.',
+    samples: seen.map(({ source, name: part, problem }) => ({
+      labels: { source, part },
+      value: problem === undefined ? 1 : 0,
+    })),
+  };
 }
 
 function* runMetrics(runs: Context['runs']): Iterable<Metric> {
@@ -39,6 +65,13 @@ function* runMetrics(runs: Context['runs']): Iterable<Metric> {
     ]),
   };
   yield single('gauge', 'muster_runs_under_way', 'Such runs that have not ended.', runs.underWay);
+}
+
+function* consoleMetrics(consoles: Context['consoles']): Iterable<Metric> {
+  const { open, connected, viewers } = consoles.counts();
+  yield single('gauge', 'muster_consoles_open', 'Serial consoles that this server keeps open.', open);
+  yield single('gauge', 'muster_consoles_connected', 'Those of them that are connected.', connected);
+  yield single('gauge', 'muster_console_viewers', 'Clients that look at one.', viewers);
 }
 
 function* deviceMetrics({ devices }: Context['workerServices']): Iterable<Metric> {
