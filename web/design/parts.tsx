@@ -1,0 +1,142 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+
+export type Tone = 'ok' | 'warning' | 'critical' | 'accent' | '';
+
+export const Badge = ({ tone = '', children }: { tone?: Tone; children: ComponentChildren }) => (
+  <span class={`badge ${tone}`}>{children}</span>
+);
+
+export const Message = ({ tone = '', children }: { tone?: Tone; children: ComponentChildren }) => (
+  <p class={`message ${tone}`} role={tone === 'critical' ? 'alert' : 'status'}>
+    {children}
+  </p>
+);
+
+interface CardProps {
+  readonly title: string;
+  readonly side?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Card({ title, side, children }: CardProps) {
+  const id = useId();
+  return (
+    <section class="card" aria-labelledby={id}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        <div class="row">{side}</div>
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** A question or a form above the page; Escape leaves it. */
+export function Dialog({
+  label,
+  onClose,
+  children,
+}: {
+  label: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog ref={dialog} aria-label={label} onClose={onClose}>
+      {children}
+    </dialog>
+  );
+}
+
+const units: readonly (readonly [seconds: number, name: string])[] = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+];
+
+export function ago(time: string): string {
+  const seconds = (Date.now() - Date.parse(time)) / 1_000;
+  for (const [length, name] of units) {
+    const count = Math.floor(seconds / length);
+    if (count >= 1) return `${count} ${name}${count === 1 ? '' : 's'} ago`;
+  }
+  return 'just now';
+}
+
+export function Ago({ time }: { time: string }) {
+  const [, setTurn] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setTurn((turn) => turn + 1), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <time class="muted small" dateTime={time} title={new Date(time).toLocaleString()}>
+      {ago(time)}
+    </time>
+  );
+}
+
+/** How far something is, in parts of all. */
+export function Progress({ done, failed = 0, of }: { done: number; failed?: number; of: number }) {
+  const share = of === 0 ? 100 : Math.round((100 * done) / of);
+  return (
+    <div
+      class="progress"
+      role="progressbar"
+      aria-valuenow={share}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-label={`${done} of ${of}`}
+    >
+      <i class={failed > 0 ? 'failed' : ''} style={{ width: `${share}%` }} />
+    </div>
+  );
+}
+
+interface ReadProps<T> {
+  /** Read again when it changes. */
+  readonly of: string;
+  read(signal: AbortSignal): Promise<T>;
+  children(value: T, again: () => void): ComponentChildren;
+}
+
+/** What has to be read before it is shown, with what goes wrong in its place. */
+export function Read<T>({ of, read, children }: ReadProps<T>): JSX.Element {
+  const [state, setState] = useState<{ value?: T; error?: string }>({});
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const controller = new AbortController();
+    read(controller.signal).then(
+      (value) => setState({ value }),
+      (error: unknown) => {
+        if (!controller.signal.aborted) setState({ error: (error as Error).message });
+      },
+    );
+    return () => controller.abort();
+  }, [of, turn]);
+  if (state.error !== undefined)
+    return (
+      <div class="body stack">
+        <Message tone="critical">{state.error}</Message>
+        <div>
+          <button type="button" class="button" onClick={() => setTurn(turn + 1)}>
+            Try again
+          </button>
+        </div>
+      </div>
+    );
+  if (state.value === undefined) return <p class="body muted">Reading…</p>;
+  return <>{children(state.value, () => setTurn(turn + 1))}</>;
+}
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;

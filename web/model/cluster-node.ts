@@ -1,0 +1,10 @@
+/** A node as the pages show it. */
+export interface ClusterNode {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  /** As a BMC said last; undefined: nobody has asked yet. */
+  readonly power?: string;
+  /** Why its power is not known, or what its hardware reports. */
+  readonly trouble?: string;
+  readonly severity?: 'warning' | 'critical';
+}

@@ -1,0 +1,124 @@
+import type { ClusterNode } from './cluster-node.ts';
+import { byName } from './ranges.ts';
+
+export interface Color {
+  readonly light: string;
+  readonly dark: string;
+}
+
+const green: Color = { light: '#2ea86b', dark: '#3fbf7f' };
+const grey: Color = { light: '#b4bbc7', dark: '#4a5261' };
+const pale: Color = { light: '#dde1e8', dark: '#2a303a' };
+const red: Color = { light: '#d64545', dark: '#f0635c' };
+const amber: Color = { light: '#e0a030', dark: '#e0a94a' };
+const blue: Color = { light: '#4b7bec', dark: '#6b93f5' };
+
+/** Of work under way, such as netbooting and installing. */
+const blues: readonly Color[] = [blue, { light: '#8fb0f7', dark: '#a9c1fb' }, { light: '#2f4fae', dark: '#4365c9' }];
+
+/** Distinct also for those who see red and green alike; what is more than these is grey. */
+const palette: readonly Color[] = [
+  blue,
+  { light: '#e07b39', dark: '#ee9455' },
+  { light: '#2a9d8f', dark: '#46b9ab' },
+  { light: '#9b5de5', dark: '#b383f0' },
+  { light: '#d4a017', dark: '#e3bb45' },
+  { light: '#d6518f', dark: '#ea78ad' },
+  { light: '#5a7d2a', dark: '#86ad4e' },
+  { light: '#3a86a8', dark: '#5fa9cb' },
+  { light: '#8d6e63', dark: '#b1938a' },
+  { light: '#6a5acd', dark: '#9488ea' },
+];
+
+export const unsaid = 'not known';
+
+export const shadings = {
+  power: 'power',
+  status: 'status',
+  provmethod: 'image',
+  rack: 'rack',
+  groups: 'first group',
+  servicenode: 'service node',
+  arch: 'architecture',
+  os: 'operating system',
+} as const;
+/** One of these, or the name of any attribute. */
+export type Shading = string;
+
+/** The value that decides the color of a node, or the group it stands in. */
+export function valueOf(node: ClusterNode, by: Shading): string {
+  if (by === 'power') return node.power ?? unsaid;
+  const value = node.attributes[by] ?? '';
+  if (by === 'groups') return value.split(',').find((group) => group !== 'all' && group !== '') ?? unsaid;
+  return value === '' ? unsaid : value;
+}
+
+const usual: Readonly<Record<string, Color>> = {
+  on: green,
+  off: grey,
+  unknown: amber,
+  crashed: red,
+  booted: green,
+  [unsaid]: pale,
+};
+
+const bad = /fail|error|crash/;
+const underWay = /ing(-on|-off)?$/;
+
+export interface Legend {
+  readonly value: string;
+  readonly color: Color;
+  readonly names: readonly string[];
+}
+
+/** The values that nodes have, each with its color: what is wrong first, then what many have. */
+export function legendOf(nodes: readonly ClusterNode[], by: Shading): readonly Legend[] {
+  const found = new Map<string, string[]>();
+  for (const node of nodes) {
+    const value = valueOf(node, by);
+    const names = found.get(value);
+    if (names) names.push(node.name);
+    else found.set(value, [node.name]);
+  }
+  // By name, so that a value keeps its color while counts change.
+  const others = [...found.keys()].filter((value) => fixed(value, by) === undefined).sort(byName);
+  const busy = by === 'status' ? others.filter((value) => underWay.test(value)) : [];
+  const still = others.filter((value) => !busy.includes(value));
+  const colorOf = (value: string): Color =>
+    fixed(value, by) ??
+    palette[still.indexOf(value)] ??
+    (busy.includes(value) ? blues[busy.indexOf(value) % blues.length]! : grey);
+  return [...found]
+    .map(([value, names]) => ({ value, names, color: colorOf(value) }))
+    .sort(
+      (a, b) =>
+        Number(bad.test(b.value)) - Number(bad.test(a.value)) ||
+        Number(a.value === unsaid) - Number(b.value === unsaid) ||
+        b.names.length - a.names.length,
+    );
+}
+
+function fixed(value: string, by: Shading): Color | undefined {
+  if (value === unsaid) return pale;
+  if (by !== 'power' && by !== 'status') return undefined;
+  if (Object.hasOwn(usual, value)) return usual[value];
+  return bad.test(value) ? red : undefined;
+}
+
+/** Whether somebody should look at the node. */
+export const needsAttention = ({ trouble, attributes }: ClusterNode): boolean =>
+  trouble !== undefined || bad.test(attributes['status'] ?? '');
+
+/** What somebody should look at, the worst first. */
+export function troubles(
+  nodes: readonly ClusterNode[],
+): { readonly node: ClusterNode; readonly why: string; readonly isBad: boolean }[] {
+  return nodes
+    .flatMap((node) => {
+      const status = node.attributes['status'] ?? '';
+      if (bad.test(status)) return [{ node, why: `Its status is ${status}.`, isBad: true }];
+      if (node.trouble !== undefined) return [{ node, why: node.trouble, isBad: node.severity !== 'warning' }];
+      return [];
+    })
+    .sort((a, b) => Number(b.isBad) - Number(a.isBad));
+}

@@ -1,0 +1,186 @@
+import { useState } from 'preact/hooks';
+import { get, write } from '../api/client.ts';
+import type { Change, ChangedRow, ChangeHead, ChangeList } from '../api/types.ts';
+import { Ago, Card, Dialog, Message, plural, Read } from '../design/parts.tsx';
+import { changesSeen } from '../model/live.ts';
+import { folded } from '../model/ranges.ts';
+import { useStore } from '../model/store.ts';
+
+type Columns = Readonly<Record<string, string | null>> | null;
+
+const keyText = (row: ChangedRow): string => Object.values(row.key as Readonly<Record<string, string>>).join(', ');
+
+/** Somebody signed in, or a token ended. */
+export const isSignIn = ({ tables }: ChangeHead): boolean => tables.every((table) => table === 'token');
+
+/** What a change was about, in a line. */
+function aboutOf({ changes, rows, tables }: ChangeHead): string {
+  const names = new Set(changes.map(keyText));
+  const columns = new Set(
+    changes.flatMap((row) => Object.keys({ ...(row.before as Columns), ...(row.after as Columns) })),
+  );
+  const made = changes.length > 0 && changes.every(({ before }) => before === null);
+  const gone = changes.length > 0 && changes.every(({ after }) => after === null);
+  if (isSignIn({ changes, rows, tables } as ChangeHead)) return gone ? 'A token ended' : 'A token was made';
+  const what = made ? 'made' : gone ? 'removed' : [...columns].slice(0, 3).join(', ');
+  return `${folded(names)}: ${what}${rows > changes.length ? ` (${plural(rows, 'row')})` : ''}`;
+}
+
+export const ChangeLine = ({ change }: { change: ChangeHead }) => (
+  <div class="grow">
+    <div class="cut" title={aboutOf(change)}>
+      {aboutOf(change)}
+    </div>
+    <div class="muted small cut">
+      {change.user} · {change.command} · {change.id}
+    </div>
+  </div>
+);
+
+/** Rows before and after, column by column. */
+export function Difference({ rows }: { rows: readonly ChangedRow[] }) {
+  const most = 200;
+  return (
+    <div class="stack">
+      {rows.slice(0, most).map((row) => {
+        const before = row.before as Columns;
+        const after = row.after as Columns;
+        // A dry run has whole rows.
+        const columns = Object.keys({ ...before, ...after }).filter(
+          (column) => (before?.[column] ?? '') !== (after?.[column] ?? '') || before?.[column] === '********',
+        );
+        return (
+          <div key={`${row.table} ${keyText(row)}`}>
+            <h3>
+              {row.table} · {keyText(row)}
+              {before === null && ' · new'}
+              {after === null && ' · removed'}
+            </h3>
+            <pre class="code">
+              {columns.map((column) => {
+                const [was, is] = [before?.[column] ?? '', after?.[column] ?? ''];
+                return (
+                  <div key={column}>
+                    {column}: {was !== '' && <span class="before">{was}</span>}
+                    {was !== '' && is !== '' && ' → '}
+                    {is !== '' && <span class="after">{is}</span>}
+                    {was === '' && is === '' && <span class="muted">not set</span>}
+                  </div>
+                );
+              })}
+            </pre>
+          </div>
+        );
+      })}
+      {rows.length > most && <p class="muted">and {plural(rows.length - most, 'more row')}</p>}
+    </div>
+  );
+}
+
+interface DryRun {
+  readonly changes?: readonly ChangedRow[];
+}
+
+/** Takes a change back, after it has shown what that writes. */
+function Undo({ id, onClose }: { id: number; onClose: (done: boolean) => void }) {
+  const [error, setError] = useState('');
+  const take = async (): Promise<void> => {
+    try {
+      await write('POST', `/changes/${id}/revert`);
+      onClose(true);
+    } catch (failed) {
+      setError((failed as Error).message);
+    }
+  };
+  return (
+    <Dialog label="Undo" onClose={() => onClose(false)}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void take();
+        }}
+      >
+        <h1>Undo change {id}</h1>
+        <Read of={String(id)} read={() => write<DryRun>('POST', `/changes/${id}/revert?dryRun=1`)}>
+          {({ changes = [] }) => (
+            <>
+              <Difference rows={changes} />
+              {error !== '' && <Message tone="critical">{error}</Message>}
+              <div class="row">
+                <button class="button primary">Undo {plural(changes.length, 'row')}</button>
+              </div>
+            </>
+          )}
+        </Read>
+        <div>
+          <button type="button" class="button" onClick={() => onClose(false)}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Changes, the newest first, each with its rows and an undo; `query` says which. */
+export function ChangeListing({ query = '' }: { query?: string }) {
+  const seen = useStore(changesSeen);
+  const [open, setOpen] = useState<number>();
+  const [undone, setUndone] = useState<number>();
+  return (
+    <>
+      <Read of={`${seen} ${query}`} read={(signal) => get<ChangeList>(`/changes?limit=100${query}`, signal)}>
+        {({ changes }) =>
+          changes.length === 0 ? (
+            <div class="empty">
+              <strong>No changes.</strong>
+              <p>Every change of the database appears here with who made it, and can be taken back.</p>
+            </div>
+          ) : (
+            <ul class="list">
+              {changes.map((change) => (
+                <li key={change.id}>
+                  <div class="grow stack">
+                    <div class="row">
+                      <ChangeLine change={change} />
+                      <Ago time={change.time} />
+                      <button
+                        type="button"
+                        class="button quiet"
+                        aria-expanded={open === change.id}
+                        onClick={() => setOpen(open === change.id ? undefined : change.id)}
+                      >
+                        {open === change.id ? 'Hide' : 'Show'}
+                      </button>
+                      <button type="button" class="button quiet" onClick={() => setUndone(change.id)}>
+                        Undo
+                      </button>
+                    </div>
+                    {open === change.id && (
+                      <Read of={String(change.id)} read={(signal) => get<Change>(`/changes/${change.id}`, signal)}>
+                        {({ changes: rows }) => <Difference rows={rows} />}
+                      </Read>
+                    )}
+                  </div>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Read>
+      {undone !== undefined && <Undo id={undone} onClose={() => setUndone(undefined)} />}
+    </>
+  );
+}
+
+export const Changes = () => (
+  <>
+    <header>
+      <h1>Changes</h1>
+      <span class="muted">of definitions, the newest first; each can be undone</span>
+    </header>
+    <Card title="History">
+      <ChangeListing />
+    </Card>
+  </>
+);

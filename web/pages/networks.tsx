@@ -1,0 +1,98 @@
+import { get } from '../api/client.ts';
+import type { NodesReply } from '../api/types.ts';
+import { Badge, Card, plural, Read } from '../design/parts.tsx';
+import { addressAttributes, addressText, firstFree, type Network, networksOf, partsOf } from '../model/addresses.ts';
+import { readAll } from '../model/cluster.ts';
+import { changesSeen } from '../model/live.ts';
+import { byName } from '../model/ranges.ts';
+import { useStore } from '../model/store.ts';
+
+/** A network is drawn in so many parts. */
+const drawn = 256;
+
+async function readNetworks(signal: AbortSignal): Promise<readonly Network[]> {
+  const [networks, nodes] = await Promise.all([
+    get<NodesReply>('/networks/ALLRESOURCES', signal),
+    readAll(addressAttributes.split(',')),
+  ]);
+  return [...networksOf(networks, nodes)].sort((a, b) => byName(a.name, b.name));
+}
+
+function Drawing({ network }: { network: Network }) {
+  const parts = partsOf(network, drawn);
+  const used = parts.filter((part) => part.used > 0).length;
+  return (
+    <div class="addresses" role="img" aria-label={`${used} of ${plural(parts.length, 'part')} have addresses in use`}>
+      {parts.map(({ first, last, used: count, size, isDynamic }) => {
+        const share = count === 0 ? 0 : count === size ? 3 : count * 2 > size ? 2 : 1;
+        const where = first === last ? addressText(first) : `${addressText(first)} to ${addressText(last)}`;
+        const what = first === last ? (network.used.get(first) ?? 'free') : `${count} of ${size} in use`;
+        return (
+          <i
+            key={first}
+            class={`used-${share} ${isDynamic ? 'dynamic' : ''}`}
+            title={`${where}: ${what}${isDynamic ? ', DHCP' : ''}`}
+          />
+        );
+      })}
+    </div>
+  );
+}
+
+function NetworkCard({ network }: { network: Network }) {
+  const { name, net, mask, range, used, dynamic } = network;
+  const free = firstFree(network);
+  const all = range ? range.last - range.first + 1 : 0;
+  return (
+    <Card
+      title={name}
+      side={
+        <span class="mono muted">
+          {net} {mask}
+        </span>
+      }
+    >
+      {range ? (
+        <div class="body stack">
+          <div class="row wrap numbers">
+            <Badge tone="accent">{used.size.toLocaleString('en-US')} in use</Badge>
+            <Badge>{(all - used.size).toLocaleString('en-US')} free</Badge>
+            <span class="muted small">
+              {free === undefined ? 'no free address' : `first free: ${addressText(free)}`}
+              {dynamic && `, DHCP gives out ${addressText(dynamic.first)} to ${addressText(dynamic.last)}`}
+            </span>
+          </div>
+          <Drawing network={network} />
+        </div>
+      ) : (
+        <p class="body muted">Addresses are counted in networks of IPv4 only.</p>
+      )}
+    </Card>
+  );
+}
+
+/** Networks with the addresses that nodes, BMCs and gateways have in them. */
+export function Networks() {
+  const seen = useStore(changesSeen);
+  return (
+    <>
+      <header>
+        <h1>Networks</h1>
+        <span class="muted">with the addresses of nodes, their NICs and BMCs, as they are defined</span>
+      </header>
+      <Read of={String(seen)} read={readNetworks}>
+        {(networks) =>
+          networks.length === 0 ? (
+            <div class="card empty">
+              <strong>There are no networks yet.</strong>
+              <p>muster can take those of this server over:</p>
+              <pre class="code">muster makenetworks</pre>
+            </div>
+          ) : (
+            networks.map((network) => <NetworkCard key={network.name} network={network} />)
+          )
+        }
+      </Read>
+    </>
+  );
+}

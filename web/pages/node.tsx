@@ -1,0 +1,154 @@
+import { useEffect, useState } from 'preact/hooks';
+import { get, inPath, write } from '../api/client.ts';
+import { Badge, Card, Message, Read } from '../design/parts.tsx';
+import { askPower, cluster } from '../model/cluster.ts';
+import { useStore } from '../model/store.ts';
+import { Actions } from './actions.tsx';
+import { ChangeListing } from './changes.tsx';
+import { AttributeTable } from './node-attributes.tsx';
+import { powerTone } from './nodes.tsx';
+
+/** What one node answers to a reading: names and values, or lines. */
+type Reading = Readonly<Record<string, Readonly<Record<string, unknown>> | readonly string[]>>;
+
+/** Read when somebody asks: each is a question to the hardware, or long. */
+const readings = [
+  ['Vitals', 'vitals'],
+  ['Inventory', 'inventory'],
+  ['Event log', 'eventlog'],
+  ['Boots', 'boot'],
+  ['Next boot device', 'nextboot'],
+] as const;
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(valueText).join('\n');
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+}
+
+function Values({ value }: { value: Reading[string] | undefined }) {
+  if (value === undefined) return <p class="body muted">Nothing.</p>;
+  if (Array.isArray(value))
+    return (
+      <div class="body">
+        <pre class="code">{value.length === 0 ? '(nothing)' : value.join('\n')}</pre>
+      </div>
+    );
+  return (
+    <table class="grid-table">
+      <tbody>
+        {Object.entries(value).map(([name, each]) => (
+          <tr key={name}>
+            <td class="muted">{name}</td>
+            <td>
+              <span class={Array.isArray(each) ? 'mono' : ''}>{valueText(each)}</span>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Reader({ name }: { name: string }) {
+  const [chosen, setChosen] = useState<(typeof readings)[number]>();
+  return (
+    <Card title="Look closer">
+      <div class="body row wrap" role="group" aria-label="What to read">
+        {readings.map((each) => (
+          <button
+            key={each[1]}
+            type="button"
+            class={`button ${chosen === each ? 'primary' : ''}`}
+            aria-pressed={chosen === each}
+            onClick={() => setChosen(each)}
+          >
+            {each[0]}
+          </button>
+        ))}
+      </div>
+      {chosen && (
+        <Read
+          key={chosen[1]}
+          of={chosen[1]}
+          read={(signal) => get<Reading>(`/nodes/${inPath(name)}/${chosen[1]}`, signal)}
+        >
+          {(reply) => <Values value={reply[name]} />}
+        </Read>
+      )}
+      {!chosen && <p class="body muted">muster asks the BMC of the node when you press one of these.</p>}
+    </Card>
+  );
+}
+
+function Light({ name }: { name: string }) {
+  const [said, setSaid] = useState('');
+  const set = async (action: 'on' | 'off'): Promise<void> => {
+    try {
+      await write('PUT', `/nodes/${inPath(name)}/beacon`, { body: { action } });
+      setSaid(`The light is ${action}.`);
+    } catch (failed) {
+      setSaid((failed as Error).message);
+    }
+  };
+  return (
+    <>
+      <button type="button" class="button" onClick={() => void set('on')}>
+        Light on
+      </button>
+      <button type="button" class="button" onClick={() => void set('off')}>
+        Light off
+      </button>
+      {said !== '' && (
+        <span class="muted small" role="status">
+          {said}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Everything about one node. */
+export function NodePage({ name }: { name: string }) {
+  const known = useStore(cluster);
+  const node = known.byName.get(name);
+  const [problem, setProblem] = useState('');
+  const hasHardware = node !== undefined && node.attributes['mgt'] !== undefined;
+  useEffect(() => {
+    if (hasHardware) askPower([node]).catch((failed: Error) => setProblem(failed.message));
+  }, [name, hasHardware]);
+  if (!node)
+    return known.state === 'loading' ? (
+      <p class="muted">Reading…</p>
+    ) : (
+      <div class="card empty">
+        <h1>There is no node {name}</h1>
+        <p>It was removed or renamed, or your account may not see it.</p>
+      </div>
+    );
+  const { power, attributes, trouble } = node;
+  return (
+    <>
+      <header>
+        <h1>{name}</h1>
+        {power !== undefined && <Badge tone={powerTone(power)}>{power}</Badge>}
+        {attributes['status'] !== undefined && <Badge>{attributes['status']}</Badge>}
+        <span class="grow" />
+        <Actions range={name} count={1} />
+        {hasHardware && <Light name={name} />}
+      </header>
+      {problem !== '' && <Message tone="critical">{problem}</Message>}
+      {trouble !== undefined && (
+        <Message tone={node.severity === 'warning' ? 'warning' : 'critical'}>{trouble}</Message>
+      )}
+      <div class="node-page">
+        <AttributeTable name={name} />
+        <div class="column">
+          <Reader name={name} />
+          <Card title="History">
+            <ChangeListing query={`&noderange=${inPath(name)}`} />
+          </Card>
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,232 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { get } from '../api/client.ts';
+import type { ChangeList } from '../api/types.ts';
+import { Ago, Card, Message, plural, Progress, Read } from '../design/parts.tsx';
+import { asking, askPower, cluster, show } from '../model/cluster.ts';
+import { legendOf, type Shading, shadings, troubles } from '../model/colors.ts';
+import { changesSeen, runs } from '../model/live.ts';
+import { folded } from '../model/ranges.ts';
+import { linkTo } from '../model/route.ts';
+import { select } from '../model/selection.ts';
+import { useStore } from '../model/store.ts';
+import { AttributeChoice } from './attribute-choice.tsx';
+import { ChangeLine, isSignIn } from './changes.tsx';
+import { NodeGrid, useTheme } from './node-grid.tsx';
+import { RunLine } from './runs.tsx';
+
+const mostListed = 8;
+/** Asked without a word: more than these somebody has to want. */
+const askedByItself = 2_000;
+
+const groupings = { '': 'none', ...shadings };
+
+/** Is my cluster well? */
+export function Overview() {
+  const { nodes, state, error } = useStore(cluster);
+  const [shading, setShading] = useState<Shading>(() => localStorage.getItem('muster-shading') ?? 'power');
+  const [groupBy, setGroupBy] = useState<Shading>(() => localStorage.getItem('muster-grouping') ?? '');
+  const isAsking = useStore(asking);
+  const dark = useTheme();
+  const [problem, setProblem] = useState('');
+  const legend = useMemo(() => legendOf(nodes, shading), [nodes, shading]);
+  const ask = (): void => {
+    setProblem('');
+    askPower().catch((failed: Error) => setProblem(failed.message));
+  };
+  useEffect(() => {
+    // Of those that it knows anyway, nothing has to be read.
+    const more = [shading, groupBy].filter((by) => !Object.hasOwn(groupings, by));
+    if (state !== 'ready') return;
+    setProblem('');
+    show(more).catch((failed: Error) => setProblem(failed.message));
+  }, [state, shading, groupBy]);
+  const isNew = state === 'ready' && nodes.length > 0 && nodes.length <= askedByItself;
+  useEffect(() => {
+    if (isNew && !cluster.value.nodes.some(({ power }) => power !== undefined)) ask();
+  }, [isNew]);
+  if (state === 'failed') return <Message tone="critical">{error}</Message>;
+  if (state === 'loading') return <p class="muted">Reading the nodes…</p>;
+  if (nodes.length === 0) return <Nothing />;
+  return (
+    <>
+      <header>
+        <h1 class="grow">
+          <Answer />
+        </h1>
+        <button type="button" class="button" onClick={ask} disabled={isAsking}>
+          {isAsking ? 'Asking BMCs…' : 'Read power of all nodes'}
+        </button>
+      </header>
+      {problem !== '' && <Message tone="critical">{problem}</Message>}
+      <div class="overview">
+        <Card
+          title="Nodes"
+          side={
+            <>
+              <AttributeChoice
+                label="Color"
+                value={shading}
+                known={shadings}
+                onChange={(value) => {
+                  localStorage.setItem('muster-shading', value);
+                  setShading(value);
+                }}
+              />
+              <AttributeChoice
+                label="Group"
+                value={groupBy}
+                known={groupings}
+                onChange={(value) => {
+                  localStorage.setItem('muster-grouping', value);
+                  setGroupBy(value);
+                }}
+              />
+            </>
+          }
+        >
+          <div class="legend">
+            {legend.slice(0, 24).map(({ value, names, color }) => (
+              <button
+                key={value}
+                type="button"
+                title={`Select these ${names.length}`}
+                onClick={() => select(folded(names), names)}
+              >
+                <svg aria-hidden="true" viewBox="0 0 10 10">
+                  <rect width="10" height="10" rx="2" fill={dark ? color.dark : color.light} />
+                </svg>
+                <span class="cut">{value}</span>
+                <b class="numbers">{names.length.toLocaleString('en-US')}</b>
+              </button>
+            ))}
+            {legend.length > 24 && <span class="muted small">and {legend.length - 24} more values</span>}
+          </div>
+          <NodeGrid nodes={nodes} shading={shading} legend={legend} groupBy={groupBy} />
+        </Card>
+        <div class="column">
+          <Attention />
+          <UnderWay />
+          <LastHour />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Answer() {
+  const { nodes } = useStore(cluster);
+  const found = useMemo(() => troubles(nodes).length, [nodes]);
+  return (
+    <span class="numbers">
+      {plural(nodes.length, 'node')},{' '}
+      {found === 0 ? 'nothing wrong that muster knows of' : `${plural(found, 'needs', 'need')} attention`}
+    </span>
+  );
+}
+
+const Nothing = () => (
+  <div class="card empty">
+    <h1>There are no nodes yet</h1>
+    <p>Define the first ones from the command line. This makes ten, with a BMC each:</p>
+    <pre class="code">
+      {"muster mkdef n1-n10 groups=all,compute mgt=ipmi bmc='|10.1.0.($1)|' bmcusername=ADMIN bmcpassword=PASSWORD"}
+    </pre>
+    <p>
+      They appear here as soon as they are defined. The chapter{' '}
+      <a href="/muster/manual/first-cluster" target="_blank" rel="noreferrer">
+        Your first cluster
+      </a>{' '}
+      shows the next steps. An account that sees no nodes here needs a rule in the policy.
+    </p>
+  </div>
+);
+
+function Attention() {
+  const { nodes } = useStore(cluster);
+  const found = useMemo(() => troubles(nodes), [nodes]);
+  const all = found.map(({ node }) => node.name);
+  return (
+    <Card
+      title="Needs attention"
+      side={
+        found.length > 0 && (
+          <button type="button" class="button quiet" onClick={() => select(folded(all), all)}>
+            Select all {found.length}
+          </button>
+        )
+      }
+    >
+      {found.length === 0 && <p class="body muted">Nothing.</p>}
+      <ul class="list">
+        {found.slice(0, mostListed).map(({ node, why, isBad }) => (
+          <li key={node.name}>
+            <div class="grow">
+              <a href={linkTo(`/nodes/${encodeURIComponent(node.name)}`)}>{node.name}</a>
+              <div class={`small cut ${isBad ? '' : 'muted'}`} title={why}>
+                {why}
+              </div>
+            </div>
+          </li>
+        ))}
+        {found.length > mostListed && <li class="muted small">and {found.length - mostListed} more</li>}
+      </ul>
+    </Card>
+  );
+}
+
+function UnderWay() {
+  const now = useStore(runs).filter(({ state }) => state === 'running');
+  return (
+    <Card title="Under way" side={<a href={linkTo('/runs')}>All runs</a>}>
+      {now.length === 0 && <p class="body muted">No run.</p>}
+      <ul class="list">
+        {now.slice(0, mostListed).map((run) => (
+          <li key={run.id}>
+            <div class="grow stack">
+              <RunLine run={run} />
+              <Progress
+                done={run.progress?.done ?? run.ok + run.failed}
+                of={run.progress?.of ?? run.nodes}
+                failed={run.failed}
+              />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function LastHour() {
+  const seen = useStore(changesSeen);
+  return (
+    <Card title="Changed in the last hour" side={<a href={linkTo('/changes')}>All changes</a>}>
+      <Read
+        of={String(seen)}
+        read={(signal) =>
+          get<ChangeList>(`/changes?limit=${4 * mostListed}&since=${encodeURIComponent(hourAgo())}`, signal)
+        }
+      >
+        {({ changes }) =>
+          changes.every(isSignIn) ? (
+            <p class="body muted">Nothing.</p>
+          ) : (
+            <ul class="list">
+              {changes
+                .filter((change) => !isSignIn(change))
+                .slice(0, mostListed)
+                .map((change) => (
+                  <li key={change.id}>
+                    <ChangeLine change={change} />
+                    <Ago time={change.time} />
+                  </li>
+                ))}
+            </ul>
+          )
+        }
+      </Read>
+    </Card>
+  );
+}
+
+const hourAgo = (): string => new Date(Date.now() - 3_600_000).toISOString();
