@@ -15,12 +15,15 @@ import {
 import { dirname, join, relative, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 import { builtName } from '../src/core/home.ts';
+import { bundleConsole } from './build-console.ts';
 
 /** Modules that something starts with, by their paths in src. */
 export const programs = [
   'main',
   'cli/main',
+  'accounts/pam/helper',
   'database/sqlite/worker',
+  'database/sqlite/integrity-thread',
   'work/child',
   'images/build/gen',
   'images/build/run',
@@ -31,7 +34,14 @@ export const programs = [
   'images/media/copy-thread',
   'images/pack/pack',
   'images/pack/rollback',
+  'images/pack/tag',
   'images/removal',
+  'images/media/remove-medium',
+  'images/capture/capture',
+  'images/modules/list-modules',
+  'images/kits/add-kit',
+  'images/kits/remove-kit',
+  'images/kits/write-kit-files',
 ];
 
 /** Packages, and a scope of them, that stay in node_modules because they load native code by the place where they lie. */
@@ -74,13 +84,14 @@ async function bundle(): Promise<Map<string, string>> {
   return new Map(output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : String(file.source)]));
 }
 
-function write(files: ReadonlyMap<string, string>): string {
+function write(files: ReadonlyMap<string, string | Buffer>): string {
   const hash = createHash('sha256');
-  for (const [name, text] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) hash.update(`${name}\0${text}\0`);
+  for (const [name, text] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    hash.update(`${name}\0`).update(text).update('\0');
   const directory = join(builds, hash.digest('hex').slice(0, 16));
   if (existsSync(directory)) return directory;
   const staging = `${directory}.${process.pid}`;
-  mkdirSync(staging, { recursive: true });
+  mkdirSync(join(staging, 'web'), { recursive: true });
   for (const [name, text] of files) writeFileSync(join(staging, name), text);
   try {
     renameSync(staging, directory);
@@ -114,7 +125,8 @@ if (import.meta.main) {
   // All users of the machine run it, whoever makes it.
   process.umask(0o022);
   const began = new Date();
-  const directory = write(await bundle());
+  const [programsBuilt, consoleBuilt] = await Promise.all([bundle(), bundleConsole()]);
+  const directory = write(new Map([...programsBuilt, ...consoleBuilt]));
   pointTo(directory, began);
   removeOld(directory);
 }

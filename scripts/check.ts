@@ -9,6 +9,7 @@ const programs = join(checkout, 'node_modules', '.bin');
 
 const checks = [
   { name: 'types', command: ['tsc', '-p', '.'] },
+  { name: 'console', command: ['tsc', '-p', 'web'] },
   { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings'] },
   { name: 'format', command: ['biome', 'format', '.'] },
   { name: 'manual', command: ['node', 'scripts/generated-docs.ts'] },

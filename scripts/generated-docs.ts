@@ -13,6 +13,7 @@ import { attributeList, type Described } from '../src/objects/attribute-list.ts'
 import { objectTypes } from '../src/objects/types.ts';
 import { errorsAt } from '../src/rest/describe/errors.ts';
 import { musterRoot, roots, statusAt } from '../src/rest/endpoints/roots.ts';
+import { comparedWithManual } from './xcat-options.ts';
 
 export const docs = join(import.meta.dirname, '..', 'docs');
 
@@ -191,14 +192,32 @@ async function helpTexts(wanted: readonly string[]): Promise<string> {
 async function insteadOf(name: string): Promise<string> {
   const paragraphs = (await commands[name]!.load()).usage.split('\n\n');
   const text = paragraphs.find((paragraph) => !paragraph.startsWith('Usage:')) ?? '';
-  return plain(text.trim().replace(`${name} does nothing here. `, '')).replaceAll(calls, code);
+  return withCalls(text.trim().replace(`${name} does nothing here. `, ''));
 }
+
+/** Attributes, settings and commands of the system that sentences name. */
+const programWords = [
+  'pkglist',
+  'otherpkglist',
+  'servicenode',
+  'xcatmaster',
+  'mgt',
+  'logLevel = "debug"',
+  'MUSTER_DEBUG=1',
+  'setupntp',
+  'systemctl restart muster',
+  'journalctl -u muster',
+  'GET /metrics',
+  'docs/speed.md',
+];
 
 /** Calls of commands in a sentence, such as `rpower NODERANGE softoff`; and attributes of the site. */
 const calls = new RegExp(
-  String.raw`\b(?:muster (?:sshkey|events)|setupntp|site\.\w+|(?:${ofXcat.join('|')})(?: (?:-\w|[A-Z]{4,}|\w+=[A-Z]+|net|boot|softoff))*)(?=[ ,;.]|$)`,
+  String.raw`(?<![\w=-])(?:muster (?:${ofMuster.join('|')}|sshkey|serve|import|backup|restore)(?: (?:exec|shell|IMAGE|find /lib/modules))*|site\.\w+|${programWords.join('|')}|(?:${ofXcat.join('|')})(?: (?:-\w\b|[A-Z]{4,}|\w+=[A-Z]+|servicenode==NAME|net|boot|softoff|bmcreboot))*|/docs)(?=[ ,;.:)]|$)`,
   'g',
 );
+
+const withCalls = (text: string): string => plain(text).replaceAll(calls, code);
 
 /** Commands that share a sentence share a row. */
 async function absentCommands(): Promise<string> {
@@ -209,6 +228,19 @@ async function absentCommands(): Promise<string> {
   }
   const rows = [...instead].map(([text, alike]) => [alike.map(code).join(', '), text]);
   return table(['command', 'what to use'], rows);
+}
+
+/** Options with the same reason stand together. */
+async function optionsOfXcat(): Promise<string> {
+  const rows = (await comparedWithManual()).map(({ command, same, different, instead }) => {
+    const byReason = Map.groupBy(different, ({ why }) => why);
+    const reasons = [...byReason].map(
+      ([why, options]) => `${options.map(({ option }) => code(option)).join(', ')}: ${withCalls(why)}`,
+    );
+    const name = instead === undefined ? `[${code(command)}](commands.md#${command.toLowerCase()})` : code(command);
+    return [name, same.map(code).join(', '), instead === undefined ? reasons.join('<br>') : withCalls(instead)];
+  });
+  return table(['command', 'options that are the same', 'what differs, or what to use instead'], rows);
 }
 
 const linked = (wanted: readonly string[], page: string): string =>
@@ -251,6 +283,7 @@ const parts: readonly Part[] = [
   { page: 'reference/commands.md', name: 'commands of xCAT', text: () => helpTexts(ofXcat) },
   { page: 'xcat.md', name: 'commands', text: () => linked(ofXcat, 'reference/commands.md') },
   { page: 'xcat.md', name: 'commands that are not there', text: absentCommands },
+  { page: 'reference/xcat-options.md', name: 'options of xCAT', text: optionsOfXcat },
   { page: 'limits.md', name: 'limits', text: allLimits },
 ];
 

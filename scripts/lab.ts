@@ -6,12 +6,16 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError } from 'commander';
-import { startServer } from '../test/harness/server.ts';
+import { startBusCluster } from '../test/bus/cluster.ts';
+import { startServer, type TestServer } from '../test/harness/server.ts';
 import { labAccounts } from '../test/lab/addresses.ts';
 import { type Cluster, startCluster } from '../test/lab/cluster.ts';
-import { installMissing, labPackages } from './packages.ts';
+import { makePostgres } from '../test/lab/postgres.ts';
+import { installMissing, labPackages, severalPackages } from './packages.ts';
 
 interface Options {
+  servers: number;
+  workers: number;
   bmcs: number;
   redfish: number;
   prefix: string;
@@ -26,8 +30,14 @@ interface Options {
 /** The muster that gets the nodes. */
 interface Target {
   readonly url: string;
+  /** For MUSTER_URL. */
+  readonly urls: readonly string[];
   readonly token: string;
   readonly ca: string | undefined;
+  /** What runs besides one server, a sentence each. */
+  readonly parts: readonly string[];
+  /** Service nodes that do the work, in their order. */
+  readonly workers: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -46,6 +56,8 @@ function readOptions(): Options {
     .description(
       'A simulated cluster to try muster with. Needs root for UDP port 623 and TCP port 443 on loopback addresses.',
     )
+    .option('--servers <count>', 'servers; more than one share a PostgreSQL database', wholeNumber(16), 1)
+    .option('--workers <count>', 'service nodes that do the work, reached over NATS', wholeNumber(64), 0)
     .option('--bmcs <count>', 'IPMI BMCs, by ipmi_sim up to 1,000, by a light simulator above', wholeNumber(50_000), 10)
     .option('--redfish <count>', 'Redfish services', wholeNumber(1_000), 0)
     .option('--prefix <a.b>', 'the loopback network of the IPMI BMCs', '127.10')
@@ -59,18 +71,45 @@ function readOptions(): Options {
   return program.parse().opts<Options>();
 }
 
-async function findTarget({ url, token, ca }: Options): Promise<Target> {
+async function findTarget(options: Options): Promise<Target> {
+  const { url, token, ca, servers, workers } = options;
   if (url !== undefined) {
     if (token === undefined) throw new Error('--url needs --token: get one with POST /tokens.');
-    return { url, token, ca: ca ?? (existsSync(ownAuthority) ? ownAuthority : undefined), stop: async () => {} };
+    const authority = ca ?? (existsSync(ownAuthority) ? ownAuthority : undefined);
+    return { url, urls: [new URL(url).origin], token, ca: authority, parts: [], workers: [], stop: async () => {} };
   }
+  if (servers > 1 || workers > 0) return startSeveral(options);
   const server = await startServer();
-  const authority = join(server.data, 'tls/ca.pem');
+  return { ...reached([server]), parts: [], workers: [], stop: () => server.stop() };
+}
+
+/** How these are reached: by curl the first, by commands the next too. */
+const reached = (servers: readonly TestServer[]): Pick<Target, 'url' | 'urls' | 'token' | 'ca'> => ({
+  url: `https://127.0.0.1:${servers[0]!.port}/muster`,
+  urls: servers.map(({ port }) => `https://127.0.0.1:${port}`),
+  token: servers[0]!.token,
+  ca: join(servers[0]!.data, 'tls/ca.pem'),
+});
+
+async function startSeveral({ servers: count, workers: workerCount }: Options): Promise<Target> {
+  installMissing(severalPackages, 'several servers and workers');
+  const postgres = count > 1 ? await makePostgres('muster') : undefined;
+  const workers = Array.from({ length: workerCount }, (_, i) => `sn${i + 1}`);
+  const cluster = await startBusCluster(workers, postgres && { MUSTER_DATABASE: postgres.url });
+  const servers = [cluster.server];
+  while (servers.length < count) servers.push(await cluster.another());
+  for (const name of workers) await cluster.worker(name);
   return {
-    url: `https://127.0.0.1:${server.port}/muster`,
-    token: server.token,
-    ca: authority,
-    stop: () => server.stop(),
+    ...reached(servers),
+    parts: [
+      `${count} servers${postgres ? ` on PostgreSQL at ${postgres.directory}` : ''}, process ids ${servers.map(({ child }) => child.pid).join(', ')}`,
+      `${workerCount} workers over NATS at ${cluster.nats.url}: kill one and see who does its work: bin/muster servers`,
+    ],
+    workers,
+    async stop() {
+      await cluster.remove();
+      await postgres?.remove();
+    },
   };
 }
 
@@ -88,21 +127,21 @@ async function put({ url, token, ca }: Target, path: string, body: unknown): Pro
   throw new Error(`PUT ${path} was answered with ${response.statusCode}: ${reply.trim()}`);
 }
 
-function printHelp({ url, token, ca }: Target, { parts }: Cluster, { bmcs, redfish }: Options): void {
+function printHelp({ url, urls, token, ca, parts: own }: Target, { parts }: Cluster, { bmcs, redfish }: Options): void {
   const node = bmcs > 0 ? 'sim1' : 'rf1';
   const few = bmcs > 0 ? `sim[1-${Math.min(bmcs, 5)}]` : `rf[1-${Math.min(redfish, 5)}]`;
   const { username, password } = labAccounts.administrator;
   const curl = 'curl -g -s $CA -H "$A"';
   const json = '-H "$J" -X PUT';
   const lines = [
-    ...parts.map((part) => `# ${part}`),
+    ...[...own, ...parts].map((part) => `# ${part}`),
     `# every BMC: ${username} / ${password}; group lab has all nodes`,
     '',
     `H='${url}'`,
     `A='X-Auth-Token: ${token}'`,
     `CA='${ca === undefined ? '' : `--cacert ${ca}`}'`,
     "J='Content-Type: application/json'",
-    `export MUSTER_URL='${new URL(url).origin}' MUSTER_TOKEN='${token}' MUSTER_CA='${ca ?? ''}'`,
+    `export MUSTER_URL='${urls.join()}' MUSTER_TOKEN='${token}' MUSTER_CA='${ca ?? ''}'`,
     'bin/muster rpower lab stat',
     `${curl} "$H/nodes/lab/power"`,
     `${curl} ${json} "$H/nodes/${few}/power" -d '{"action":"on"}'`,
@@ -121,6 +160,18 @@ function printHelp({ url, token, ca }: Target, { parts }: Cluster, { bmcs, redfi
   console.log(lines.join('\n'));
 }
 
+/** Each worker is the first of as many nodes, and the others follow it. */
+function assigned(nodes: Cluster['nodes'], workers: readonly string[]): Cluster['nodes'] {
+  if (workers.length === 0) return nodes;
+  const rotated = workers.map((_, i) => [...workers.slice(i), ...workers.slice(0, i)].join());
+  return Object.fromEntries(
+    Object.entries(nodes).map(([name, attributes], i) => [
+      name,
+      { ...attributes, servicenode: rotated[i % rotated.length]! },
+    ]),
+  );
+}
+
 const untilSignal = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
@@ -137,7 +188,7 @@ async function main(): Promise<void> {
   try {
     const target = await findTarget(options);
     try {
-      await put(target, '/nodes', cluster.nodes);
+      await put(target, '/nodes', assigned(cluster.nodes, target.workers));
       await put(target, '/groups', cluster.groups);
       printHelp(target, cluster, options);
       await ended;

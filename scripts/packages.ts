@@ -12,6 +12,16 @@ export interface DebianPackage {
   readonly optional?: boolean;
 }
 
+/** What several servers and workers need. */
+export const severalPackages: readonly DebianPackage[] = [
+  { name: 'nats-server', program: 'nats-server', why: 'the bus between servers and workers' },
+  {
+    name: 'postgresql',
+    program: '/usr/lib/postgresql',
+    why: "the database of several servers, and of Kea's reservations",
+  },
+];
+
 /** The simulated BMCs of test/lab. */
 export const labPackages: readonly DebianPackage[] = [
   { name: 'gcc', program: 'gcc', why: 'compiles what ipmi_sim lacks' },
@@ -64,6 +74,7 @@ export const testPackages: readonly DebianPackage[] = [
     program: '/usr/share/doc/busybox-static',
     why: 'the programs of initial RAM disks, and a client of TFTP',
   },
+  { name: 'chromium', program: 'chromium', why: 'opens the web console' },
   { name: 'cloud-init', program: 'cloud-init', why: 'checks answers for the installer of Ubuntu' },
   { name: 'clustershell', program: 'nodeset', why: 'asks the command line for groups' },
   { name: 'cpio', program: 'cpio', why: 'a second opinion on archives' },
@@ -92,6 +103,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'iproute2', program: 'ip', why: 'networks of their own for tests' },
   { name: 'ipmitool', program: 'ipmitool', why: 'a second opinion on BMCs' },
   { name: 'isc-dhcp-client', program: 'dhclient', why: 'asks for addresses by DHCPv6' },
+  { name: 'isc-dhcp-relay', program: 'dhcrelay', why: 'passes requests of nodes on to the DHCP server' },
   {
     name: 'isomd5sum',
     program: 'implantisomd5',
@@ -101,9 +113,11 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'kea-dhcp4-server', program: 'kea-dhcp4', why: 'the DHCP server that muster sets up' },
   { name: 'kea-dhcp6-server', program: 'kea-dhcp6', why: 'the DHCP server that muster sets up' },
   { name: 'kmod', program: 'depmod', why: 'lists what the drivers of an image need' },
+  { name: 'ldap-utils', program: 'ldapmodify', why: 'changes what the directory of the tests has' },
   { name: 'libcap2-bin', program: 'getcap', why: 'shows the rights of files in images' },
   { name: 'libxml2-utils', program: 'xmllint', why: 'checks answers for AutoYaST' },
   { name: 'lldpd', program: 'lldpd', why: 'announces the ports of switches to machines' },
+  { name: 'lintian', program: 'lintian', why: 'checks the packages of muster' },
   { name: 'mmdebstrap', program: 'mmdebstrap', why: 'builds Debian images' },
   { name: 'libarchive-tools', program: 'bsdtar', why: 'a second opinion on install media' },
   { name: 'libvirt-clients', program: 'virsh', why: 'a second opinion on virtual machines' },
@@ -124,11 +138,15 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'qemu-utils', program: 'qemu-img', why: 'disks of virtual machines' },
   { name: 'radvd', program: 'radvd', why: 'a router that announces an IPv6 network' },
   { name: 'rpm', program: 'rpmbuild', why: 'packages for dnf and zypper' },
+  { name: 'rsyslog', program: 'rsyslogd', why: 'receives log messages of nodes' },
   { name: 'skopeo', program: 'skopeo', why: 'container images of another make, and copies of them' },
   { name: 'sqlite3', program: 'sqlite3', why: 'reads the database from outside' },
+  { name: 'slapd', program: 'slapd', why: 'a directory with accounts' },
   { name: 'slurm-client', program: 'scontrol', why: 'shows what Slurm has read' },
   { name: 'slurmctld', program: 'slurmctld', why: 'reads the nodes of the command line' },
+  { name: 'snmp', program: 'snmpget', why: 'a second opinion on SNMP' },
   { name: 'snmpd', program: 'snmpd', why: 'a switch that knows where machines are' },
+  { name: 'snmpsim', program: 'snmpsimd', why: 'PDUs that speak SNMP' },
   { name: 'squashfs-tools', program: 'mksquashfs', why: 'packs images' },
   { name: 'strace', program: 'strace', why: 'shows that a write is synced before it is acknowledged' },
   { name: 'tar', program: 'tar', why: 'backup and restore' },
@@ -145,7 +163,14 @@ export const testPackages: readonly DebianPackage[] = [
     ? [{ name: 'gcc-i686-linux-gnu', program: 'i686-linux-gnu-gcc', why: 'compiles guests of virtual machines' }]
     : []),
   { name: 'ovmf', program: '/usr/share/ovmf/OVMF.fd', why: 'machines with UEFI' },
-  { name: 'postgresql', program: '/usr/lib/postgresql', why: "holds Kea's host table", optional: true },
+  ...severalPackages,
+  { name: 'jing', program: 'jing', why: 'checks answers for AutoYaST by its schema', optional: true },
+  ...'aiohttp bson more-itertools passlib pyroute2 pyudev requests-unixsocket systemd urwid'.split(' ').map((name) => ({
+    name: `python3-${name}`,
+    program: `/usr/share/doc/python3-${name}`,
+    why: 'lets the installer of Ubuntu plan disks',
+    optional: true,
+  })),
   {
     name: 'ipxe-qemu',
     program: '/usr/lib/ipxe/qemu/pxe-virtio.rom',

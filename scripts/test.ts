@@ -1,12 +1,17 @@
-// Installs the programs that tests call, if any is missing, and runs the tests. Arguments go to vitest.
+// Installs the programs that tests call, if any is missing, and runs the tests. `--database postgresql` runs all that can be on PostgreSQL;
+// other arguments go to vitest.
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileCache } from '../src/core/home.ts';
 import { installMissing, testPackages } from './packages.ts';
 
 const checkout = join(import.meta.dirname, '..');
+/** A test that fails only beside others is one to make steady. More than these at once are something else. */
+const mostAgain = 5;
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+let ended = false;
 
 /**
  * Processes and mounts of the tests are in namespaces of their own, so that none outlives them or us, whatever fails. A shell is the first
@@ -31,15 +36,60 @@ const cleaner = spawn('sh', ['-c', remove, 'cleaner', scratch], {
   detached: true,
   stdio: ['pipe', 'ignore', 'ignore'],
 });
-const words = [process.execPath, join(checkout, 'node_modules/vitest/vitest.mjs'), 'run', ...process.argv.slice(2)];
-const [program = '', ...args] = canBeApart ? [...apart, ...first, ...words] : words;
+const { database, rest } = chosenDatabase(process.argv.slice(2));
+const failedFiles = join(scratch, 'failed-files');
 // Each file of tests has a process, and most start more: they compile nothing twice.
-const env = { ...process.env, TMPDIR: scratch, NODE_COMPILE_CACHE: compileCache };
-const vitest = spawn(program, args, { cwd: checkout, stdio: 'inherit', env });
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.on(signal, () => vitest.kill(canBeApart ? 'SIGKILL' : signal));
-vitest.once('exit', (code) => {
-  process.exitCode = code ?? 1;
-  // We exit when it has.
-  cleaner.stdin.end();
-});
+const env = {
+  ...process.env,
+  TMPDIR: scratch,
+  NODE_COMPILE_CACHE: compileCache,
+  MUSTER_FAILED_FILES: failedFiles,
+  ...(database !== undefined && { MUSTER_TEST_DATABASE: database }),
+};
+let code = await vitest(rest);
+const alone = code === 0 ? [] : failed();
+if (rest.length === 0 && alone.length > 0 && alone.length <= mostAgain) {
+  const names = alone.map((file) => `  ${file}`).join('\n');
+  console.error(`\nmuster: these files failed beside others. They run once more, alone:\n${names}\n`);
+  code = await vitest([...alone, '--maxWorkers', '1']);
+  if (code === 0)
+    console.error(`\nmuster: passed alone, failed beside others (above): tests to make steady:\n${names}\n`);
+}
+process.exitCode = code;
+// We exit when it has.
+cleaner.stdin.end();
+
+function vitest(more: readonly string[]): Promise<number> {
+  const words = [process.execPath, join(checkout, 'node_modules/vitest/vitest.mjs'), 'run', ...more];
+  const [program = '', ...args] = canBeApart ? [...apart, ...first, ...words] : words;
+  const child = spawn(program, args, { cwd: checkout, stdio: 'inherit', env });
+  const end = (signal: NodeJS.Signals) => {
+    ended = true;
+    child.kill(canBeApart ? 'SIGKILL' : signal);
+  };
+  for (const signal of signals) process.on(signal, end);
+  return new Promise((resolve) =>
+    child.once('exit', (status) => {
+      for (const signal of signals) process.off(signal, end);
+      resolve(status ?? 1);
+    }),
+  );
+}
+
+/** Files with tests that failed. None if the run did not come to its end. */
+function failed(): readonly string[] {
+  if (ended || !existsSync(failedFiles)) return [];
+  return readFileSync(failedFiles, 'utf8').split('\n').filter(Boolean);
+}
+
+/** Takes `--database NAME` out of the words. */
+function chosenDatabase(given: readonly string[]): { database: string | undefined; rest: readonly string[] } {
+  const at = given.indexOf('--database');
+  if (at < 0) return { database: undefined, rest: given };
+  const name = given[at + 1];
+  if (name !== 'postgresql' && name !== 'sqlite') {
+    console.error('muster: --database takes postgresql or sqlite.');
+    process.exit(2);
+  }
+  return { database: name, rest: [...given.slice(0, at), ...given.slice(at + 2)] };
+}
