@@ -3,6 +3,7 @@ import { powerFirst } from './power-first.ts';
 import { powerDead } from './power-dead.ts';
 import { powerMany } from './power-many.ts';
 import { powerRedfish, powerWarm } from './power-warm.ts';
+import { powerWorkers } from './power-workers.ts';
 import type { Benchmark } from './report.ts';
 import { vitals } from './vitals.ts';
 import { vitalsMany } from './vitals-many.ts';
@@ -15,6 +16,7 @@ export const hardware: readonly Benchmark[] = [
   powerDead,
   powerRedfish,
   powerMany,
+  powerWorkers,
   vitals,
   vitalsMany,
 ];

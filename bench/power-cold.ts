@@ -76,14 +76,14 @@ async function* measure(all: readonly Measured[]): AsyncIterable<Row> {
   const client = await muster.connect();
   for (const { subject, lab } of all) await putNodes(client, subject.group, 'ipmi', lab.addresses);
   const firsts: Cost[] = [];
-  for (const { subject } of all) firsts.push(await askPower(muster, client, subject.group, count));
+  for (const { subject } of all) firsts.push(await askPower([muster], client, subject.group, count));
   const closings: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const before = processorTime(muster.pid);
     await coolDown(all.map(({ lab }) => lab));
     closings.push(((processorTime(muster.pid) - before) * 1000) / count / all.length);
     for (const { subject, lab, muster: own, others } of all) {
-      own.push(await askPower(muster, client, subject.group, count));
+      own.push(await askPower([muster], client, subject.group, count));
       for (const { fanOut, costs } of others) costs.push(await ipmipower(lab.addresses, fanOut));
     }
   }

@@ -25,7 +25,7 @@ export const powerFirst: Benchmark = {
       for (let round = 0; round < starts; round++) {
         const muster = await startMuster({ data });
         const client = await muster.connect();
-        own.push(await askPower(muster, client, 'bmc', count));
+        own.push(await askPower([muster], client, 'bmc', count));
         client.close();
         await muster.stop();
         for (const { fanOut, walls } of others) walls.push((await ipmipower(lab.addresses, fanOut)).wall);

@@ -17,10 +17,10 @@ export const powerMany: Benchmark = {
       const muster = await startMuster({ env: slowSimulators });
       const client = await muster.connect();
       await putNodes(client, 'bmc', 'ipmi', lab.addresses);
-      const cold = await askPower(muster, client, 'bmc', count);
+      const cold = await askPower([muster], client, 'bmc', count);
       const afterFirst = memory(muster.pid);
       const warm: Cost[] = [];
-      for (let round = 0; round < warmRounds; round++) warm.push(await askPower(muster, client, 'bmc', count));
+      for (let round = 0; round < warmRounds; round++) warm.push(await askPower([muster], client, 'bmc', count));
       const { highest } = memory(muster.pid);
       client.close();
       await muster.stop();

@@ -37,7 +37,7 @@ async function* measure({ what, mgt, addresses, bare, bareName, bar, peer }: Sub
   const taken = { muster: [] as number[], bare: [] as number[], wall: [] as number[], peer: [] as number[] };
   for (let round = 1; round <= warmUp + rounds; round++) {
     const spent = ((await bareRound(floor, round)) * 1000) / addresses.length;
-    const { wall, processor } = await askPower(muster, client, 'sp', addresses.length);
+    const { wall, processor } = await askPower([muster], client, 'sp', addresses.length);
     if (round <= warmUp) continue;
     taken.bare.push(spent);
     taken.muster.push(processor);

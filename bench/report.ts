@@ -20,6 +20,8 @@ export const atLeast = (limit: number): Bar => ({ limit, isFloor: true });
 /** A benchmark: what it is called with --only, and its rows as they are measured. */
 export interface Benchmark {
   readonly name: string;
+  /** Runs only if it is asked for by its name. */
+  readonly takesLong?: boolean;
   rows(): AsyncIterable<Row>;
 }
 

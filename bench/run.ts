@@ -4,7 +4,9 @@ import { bodies } from './bodies.ts';
 import { bootstate } from './bootstate.ts';
 import { boot } from './boot.ts';
 import { bootTime } from './boot-time.ts';
+import { chaos } from './chaos.ts';
 import { commandLine } from './command-line.ts';
+import { consoles } from './consoles.ts';
 import { dhcp } from './dhcp.ts';
 import { dhcpLosses } from './dhcp-losses.ts';
 import { dns } from './dns.ts';
@@ -19,9 +21,11 @@ import { imagesOci } from './images-oci.ts';
 import { large } from './large.ts';
 import { listing } from './listing.ts';
 import { longWork } from './long-work.ts';
+import { million } from './million.ts';
 import { nodestat } from './nodestat.ts';
 import { bindTo, clientCore } from './process.ts';
 import { type Benchmark, formatRow, heading, isMet } from './report.ts';
+import { servers } from './servers.ts';
 import { single } from './single.ts';
 import { ssh } from './ssh.ts';
 import { stalls } from './stalls.ts';
@@ -37,9 +41,13 @@ const benchmarks: Benchmark[] = [
   large,
   commandLine,
   writes,
+  servers,
+  chaos,
   growth,
+  million,
   history,
   events,
+  consoles,
   bootstate,
   ...hardware,
   nodestat,
@@ -59,7 +67,7 @@ const benchmarks: Benchmark[] = [
 ];
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });
-const chosen = benchmarks.filter(({ name }) => values.only?.includes(name) ?? true);
+const chosen = benchmarks.filter(({ name, takesLong }) => values.only?.includes(name) ?? !takesLong);
 if (chosen.length === 0) {
   console.error(`--only takes one of ${benchmarks.map(({ name }) => name).join(', ')}.`);
   process.exit(2);

@@ -3,7 +3,7 @@ import { installMissing, testPackages } from '../scripts/packages.ts';
 import { labAccounts } from '../test/lab/addresses.ts';
 import type { Connection } from './client.ts';
 import { processorTime } from './process.ts';
-import { type Muster, root } from './server.ts';
+import { root } from './server.ts';
 
 const needed = new Set(['gcc', 'libc6-dev', 'libopenipmi-dev', 'libssl-dev', 'openipmi', 'freeipmi-tools']);
 
@@ -31,6 +31,9 @@ export async function putNodes(
   await connection.expect({ method: 'PUT', path: `${root}/nodes`, body: Object.fromEntries(nodes) });
 }
 
+/** The processes whose processor time counts. */
+type Doers = readonly { readonly pid?: number | undefined }[];
+
 export interface Cost {
   /** Milliseconds. */
   readonly wall: number;
@@ -38,30 +41,36 @@ export interface Cost {
   readonly processor: number;
 }
 
+export interface OwnCost extends Cost {
+  /** What each process had of the processor time. */
+  readonly parts: readonly number[];
+}
+
 /** What is left to do when the reply is out belongs to its cost. */
 const aftermath = 100;
 
 /** What it costs muster to tell the power state of a group; all of its nodes must answer. */
-export function askPower(muster: Muster, connection: Connection, group: string, count: number): Promise<Cost> {
-  return askAll(muster, connection, `${group}/power`, count, 'power');
+export function askPower(by: Doers, connection: Connection, group: string, count: number): Promise<OwnCost> {
+  return askAll(by, connection, `${group}/power`, count, 'power');
 }
 
 /** What it costs muster to tell something of a group, `path` being what follows `/nodes/`; all of its nodes must tell this label. */
 export async function askAll(
-  muster: Muster,
+  by: Doers,
   connection: Connection,
   path: string,
   count: number,
   label: string,
-): Promise<Cost> {
-  const before = processorTime(muster.pid);
+): Promise<OwnCost> {
+  const processorTimes = (): number[] => by.map(({ pid }) => processorTime(pid!));
+  const before = processorTimes();
   const { took, body } = await connection.expect({ path: `${root}/nodes/${path}` });
   await pause(aftermath);
-  const spent = processorTime(muster.pid) - before;
+  const parts = processorTimes().map((time, i) => ((time - before[i]!) * 1000) / count);
   const answers = Object.values(JSON.parse(body!.toString()) as Record<string, Record<string, string>>);
   const known = answers.filter((answer) => !['', 'unknown', 'N/A'].includes(answer[label] ?? '')).length;
   if (known !== count) throw new Error(`${known} of ${count} nodes told their ${label}.`);
-  return { wall: took, processor: (spent * 1000) / count };
+  return { wall: took, processor: parts.reduce((sum, part) => sum + part, 0), parts };
 }
 
 /** A session that is not used for so long has been closed, in milliseconds. */

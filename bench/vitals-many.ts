@@ -28,7 +28,7 @@ export const vitalsMany: Benchmark = {
       await putNodes(client, 'bmc', 'ipmi', lab.addresses);
       const name = count.toLocaleString('en-US');
       for (const { what, label } of readings) {
-        const { wall, processor } = await askAll(muster, client, `bmc/${what}`, count, label);
+        const { wall, processor } = await askAll([muster], client, `bmc/${what}`, count, label);
         const [took, each] = [`${figure(wall / 1_000)} s`, `${figure(processor)} us CPU each`];
         const row = `${what} of ${name} BMCs beside ${busyProcesses} busy processes`;
         yield { what: row, muster: took, floor: each, ratio: undefined, bar: undefined };

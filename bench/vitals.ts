@@ -20,7 +20,7 @@ export const vitals: Benchmark = {
       const client = await muster.connect();
       await putNodes(client, 'bmc', 'ipmi', lab.addresses);
       const sensors = new IpmiSensors(lab.addresses);
-      const ask = (): Promise<Cost> => askAll(muster, client, 'bmc/vitals', count, 'Inlet Temp');
+      const ask = (): Promise<Cost> => askAll([muster], client, 'bmc/vitals', count, 'Inlet Temp');
       await Promise.all([sensors.read(fanOut), ask()]);
       let askedAt = performance.now();
       const costs = { own: [] as Cost[], peer: [] as Cost[] };

@@ -19,74 +19,19 @@ function file(content: string): string {
 
 describe('loadConfig', () => {
   it('serves on loopback from var/ in the checkout when nothing is set', () => {
-    expect(loadConfig({}, {})).toEqual({
+    expect(loadConfig({}, {})).toMatchObject({
       data: join(import.meta.dirname, '..', 'var'),
+      database: undefined,
       listen: [{ host: '127.0.0.1', port: 8443 }],
       http: { listen: [], proxies: [] },
       socket: { enabled: true, path: undefined, accounts: false },
       tls: undefined,
-      xcatws: { errors: 'specification' },
+      boot: { listen: undefined, tftpListen: undefined },
+      bus: { servers: undefined },
+      dns: { listen: undefined },
+      events: { hardware: undefined, pushListen: undefined, trapListen: undefined },
       limits: { maxConnectionsPerAddress: 1_024, maxConcurrentPerUser: 1_024, requestTimeout: 60 },
-      hardware: {
-        powerTimeout: 60,
-        ca: undefined,
-        ipmiTimeout: 5,
-        ipmiSuites: [17, 3],
-        libvirtSocket: '/run/libvirt/libvirt-sock',
-        accelerator: 'kvm',
-        networks: undefined,
-      },
-      hooks: { ca: undefined, directory: undefined, networks: undefined, seconds: 10 },
-      metrics: { exporterPort: 9_100 },
-      discovery: { interfaces: undefined, addresses: undefined, seconds: 5 },
-      names: { hostsFile: '/etc/hosts', lookup: true },
-      dns: { daemon: 'auto', directory: undefined, configuration: undefined, user: undefined, listen: undefined },
-      dhcp: {
-        daemon: 'auto',
-        directory: undefined,
-        hostsDatabase: undefined,
-        bootScript: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
-      },
-      boot: {
-        listen: undefined,
-        tftpListen: undefined,
-        files: 'muster',
-        directory: undefined,
-        maxConnectionsPerAddress: 32,
-        tokenLifetime: 14_400,
-        newBoots: 'shown',
-        atOnce: 256,
-        timeout: 3_600,
-      },
-      remote: {
-        transport: 'ssh2',
-        sshConfig: undefined,
-        port: 22,
-        hostKeys: 'first-use',
-        fanOut: 256,
-        connectSeconds: 10,
-        commandSeconds: 600,
-        keepSeconds: 30,
-        outputLimit: 1_048_576,
-        sources: undefined,
-        networks: undefined,
-        postscripts: undefined,
-      },
-      images: {
-        directories: undefined,
-        keptPacks: 3,
-        registries: undefined,
-        insecureRegistries: undefined,
-        registryCa: undefined,
-        blobs: undefined,
-        largestContainer: 68_719_476_736,
-      },
-      longWork: { seconds: 14_400, atOnce: 4, reserve: 1_073_741_824 },
-      rangeFiles: undefined,
       logLevel: 'info',
-      logFile: undefined,
-      logFileSize: 10_485_760,
-      logFilesKept: 5,
       audit: true,
       newDatabase: 'usual',
       rootPassword: undefined,
@@ -98,6 +43,8 @@ describe('loadConfig', () => {
   it('reads every setting from the file, paths relative to it', () => {
     const config = file(`
       data = "state"
+      database = "postgresql://muster@db.example/muster"
+      databasePasswordFile = "db-password"
       listen = ["0.0.0.0:443", "[::1]:8443"]
       rangeFiles = "/srv/ranges"
       logLevel = "debug"
@@ -130,19 +77,76 @@ describe('loadConfig', () => {
       libvirtSocket = "/srv/libvirt-sock"
       accelerator = "qemu"
       networks = ["10.1.0.0/16", "fd00::/8"]
+      libvirtCertificates = "libvirt-pki"
+      firmwareTimeout = 7200
+      firmwareSettle = 60
+      flashAsk = 2
+      flashAtOnce = 3
+      flashFailures = 1
+      pduKinds = "pdu-kinds.json"
+      pduResetPause = 20
+      snmpTimeout = 3
+      powerOnPerRack = 4
+      powerOnInterval = 30
+      [powerBudgets]
+      seconds = 30
+      lowest = 150
+      [events]
+      hardware = "rack1"
+      logSeconds = 600
+      pushListen = ["10.1.0.1:8444"]
+      pushUrl = "https://10.1.0.1:8444/bmc"
+      trapListen = ["10.1.0.1:162"]
+      trapCommunity = "traps"
       [hooks]
       ca = "hooks-ca.pem"
       directory = "hooks"
       networks = ["10.2.0.0/16"]
       seconds = 4
+      [backup]
+      directory = "backups"
+      offSite = "/mnt/backups"
+      daily = 8
+      weekly = 6
       [metrics]
       exporterPort = 9200
+      [accounts]
+      sources = ["pam", "ldap"]
+      root = true
+      remember = 60
+      checkEvery = 120
+      keep = 3600
+      parallel = 4
+      [ldap]
+      servers = ["ldaps://ldap1.cluster"]
+      ca = "ldap-ca.pem"
+      base = "dc=cluster"
+      bindDn = "cn=muster,dc=cluster"
+      bindPasswordFile = "ldap-password"
+      nameAttribute = "cn"
+      userFilter = "(cn={name})"
+      userDn = "cn={name},dc=cluster"
+      groupBase = "ou=groups,dc=cluster"
+      groupFilter = "(member={dn})"
+      groupAttribute = "ou"
+      nested = true
+      timeout = 3
+      [pam]
+      service = "login"
+      timeout = 10
+      [consoles]
+      most = 5
+      opening = 2
+      logSize = 4096
+      logsKept = 1
+      writeSeconds = 30
       [discovery]
       interfaces = ["eth1"]
       addresses = ["10.1.0.1-10.1.0.20"]
       seconds = 3
       [names]
       hostsFile = "hosts"
+      server = "mn1"
       lookup = false
       [dns]
       daemon = "process"
@@ -155,6 +159,8 @@ describe('loadConfig', () => {
       directory = "kea"
       hostsDatabase = "postgresql://kea:secret@db.example:5432/kea"
       bootScript = "http://SERVER/menu.ipxe"
+      server = "mn2"
+      workerTimeout = 5
       [boot]
       listen = ["10.2.0.1:80"]
       tftpListen = ["10.2.0.1:69"]
@@ -165,6 +171,7 @@ describe('loadConfig', () => {
       newBoots = "assumed"
       atOnce = 12
       timeout = 900
+      overlaySeconds = 3600
       [remote]
       transport = "process"
       sshConfig = "ssh_config"
@@ -176,6 +183,7 @@ describe('loadConfig', () => {
       keepSeconds = 3
       outputLimit = 4
       sources = ["files", "/srv/files"]
+      clientBytes = 1_048_576
       networks = ["10.2.0.0/16"]
       postscripts = "scripts"
       [images]
@@ -190,9 +198,24 @@ describe('loadConfig', () => {
       seconds = 5
       atOnce = 6
       reserve = 7
+      [bus]
+      servers = ["tls://nats1.cluster:4222", "tls://[fd00::1]:4222"]
+      ca = "bus-ca.pem"
+      credentials = "server.seed"
+      jobSeconds = 9
+      fileCache = 8
+      [worker]
+      dhcpInterfaces = ["eth1"]
+      dhcpServers = ["10.0.0.1"]
+      dnsListen = ["10.1.0.11:53"]
+      dnsDirectory = "named"
+      syslogListen = ["10.1.0.11:514"]
+      syslogServer = "10.0.0.1:601"
     `);
     expect(loadConfig({ config }, {})).toEqual({
       data: join(directory, 'state'),
+      database: 'postgresql://muster@db.example/muster',
+      databasePasswordFile: join(directory, 'db-password'),
       listen: [
         { host: '0.0.0.0', port: 443 },
         { host: '::1', port: 8443 },
@@ -210,6 +233,27 @@ describe('loadConfig', () => {
         libvirtSocket: '/srv/libvirt-sock',
         accelerator: 'qemu',
         networks: ['10.1.0.0/16', 'fd00::/8'],
+        libvirtCertificates: join(directory, 'libvirt-pki'),
+        certificateTimeout: 120,
+        firmwareTimeout: 7_200,
+        firmwareSettle: 60,
+        flashAsk: 2,
+        flashAtOnce: 3,
+        flashFailures: 1,
+        pduKinds: join(directory, 'pdu-kinds.json'),
+        pduResetPause: 20,
+        snmpTimeout: 3,
+        powerOnPerRack: 4,
+        powerOnInterval: 30,
+      },
+      powerBudgets: { seconds: 30, lowest: 150 },
+      events: {
+        hardware: 'rack1',
+        logSeconds: 600,
+        pushListen: [{ host: '10.1.0.1', port: 8444 }],
+        pushUrl: 'https://10.1.0.1:8444/bmc',
+        trapListen: [{ host: '10.1.0.1', port: 162 }],
+        trapCommunity: 'traps',
       },
       hooks: {
         ca: join(directory, 'hooks-ca.pem'),
@@ -217,9 +261,28 @@ describe('loadConfig', () => {
         networks: ['10.2.0.0/16'],
         seconds: 4,
       },
+      backup: { directory: join(directory, 'backups'), offSite: '/mnt/backups', daily: 8, weekly: 6 },
       metrics: { exporterPort: 9_200 },
+      accounts: { sources: ['pam', 'ldap'], root: true, remember: 60, checkEvery: 120, keep: 3_600, parallel: 4 },
+      ldap: {
+        servers: ['ldaps://ldap1.cluster'],
+        ca: join(directory, 'ldap-ca.pem'),
+        base: 'dc=cluster',
+        bindDn: 'cn=muster,dc=cluster',
+        bindPasswordFile: join(directory, 'ldap-password'),
+        nameAttribute: 'cn',
+        userFilter: '(cn={name})',
+        userDn: 'cn={name},dc=cluster',
+        groupBase: 'ou=groups,dc=cluster',
+        groupFilter: '(member={dn})',
+        groupAttribute: 'ou',
+        nested: true,
+        timeout: 3,
+      },
+      pam: { service: 'login', timeout: 10 },
+      consoles: { most: 5, opening: 2, logSize: 4_096, logsKept: 1, writeSeconds: 30 },
       discovery: { interfaces: ['eth1'], addresses: ['10.1.0.1-10.1.0.20'], seconds: 3 },
-      names: { hostsFile: join(directory, 'hosts'), lookup: false },
+      names: { hostsFile: join(directory, 'hosts'), lookup: false, server: 'mn1' },
       dns: {
         daemon: 'process',
         directory: join(directory, 'zones'),
@@ -232,6 +295,8 @@ describe('loadConfig', () => {
         directory: join(directory, 'kea'),
         hostsDatabase: 'postgresql://kea:secret@db.example:5432/kea',
         bootScript: 'http://SERVER/menu.ipxe',
+        server: 'mn2',
+        workerTimeout: 5,
       },
       boot: {
         listen: [{ host: '10.2.0.1', port: 80 }],
@@ -243,6 +308,7 @@ describe('loadConfig', () => {
         newBoots: 'assumed',
         atOnce: 12,
         timeout: 900,
+        overlaySeconds: 3_600,
       },
       remote: {
         transport: 'process',
@@ -255,6 +321,7 @@ describe('loadConfig', () => {
         keepSeconds: 3,
         outputLimit: 4,
         sources: [join(directory, 'files'), '/srv/files'],
+        clientBytes: 1_048_576,
         networks: ['10.2.0.0/16'],
         postscripts: join(directory, 'scripts'),
       },
@@ -268,6 +335,21 @@ describe('loadConfig', () => {
         largestContainer: 1_000,
       },
       longWork: { seconds: 5, atOnce: 6, reserve: 7 },
+      bus: {
+        servers: ['tls://nats1.cluster:4222', 'tls://[fd00::1]:4222'],
+        ca: join(directory, 'bus-ca.pem'),
+        credentials: join(directory, 'server.seed'),
+        jobSeconds: 9,
+        fileCache: 8,
+      },
+      worker: {
+        dhcpInterfaces: ['eth1'],
+        dhcpServers: ['10.0.0.1'],
+        dnsListen: [{ host: '10.1.0.11', port: 53 }],
+        dnsDirectory: join(directory, 'named'),
+        syslogListen: [{ host: '10.1.0.11', port: 514 }],
+        syslogServer: { host: '10.0.0.1', port: 601 },
+      },
       rangeFiles: '/srv/ranges',
       logLevel: 'debug',
       logFile: join(directory, 'log'),
@@ -275,6 +357,14 @@ describe('loadConfig', () => {
       logFilesKept: 2,
       audit: false,
       newDatabase: 'bare',
+      oidc: {
+        device: true,
+        groups: 'groups',
+        name: 'preferred_username',
+        scopes: ['openid', 'profile'],
+        skew: 30,
+        timeout: 10,
+      },
       rootPassword: undefined,
       unknownVariables: [],
       earlierSettings: [],
@@ -316,6 +406,10 @@ describe('loadConfig', () => {
     ['[discovery]\naddresses = ["10.1.0.9-10.1.0.2"]', /discovery\.addresses must be one or more address ranges/],
     ['[discovery]\naddresses = "10.0.0.0/16"', /discovery\.addresses must be .* at most 1024 addresses/],
     ['[dns]\ndaemon = "upstart"', /dns\.daemon must be one of auto, systemd, process, none; it is "upstart"/],
+    [
+      '[worker]\nsyslogServer = ["a:1", "b:2"]',
+      /worker\.syslogServer must be one address HOST:PORT .*; it is \["a:1","b:2"\]/,
+    ],
     ['[dns]\nuser = "-x"', /dns\.user must be the name of a user/],
     ['[dhcp]\nhostsDatabase = "mysql://x/y"', /dhcp\.hostsDatabase must be a URL postgresql:/],
     ['[dhcp]\nbootScript = "http://SERVER/a,b"', /dhcp\.bootScript must be a URL without blanks, quotes and commas/],
@@ -339,10 +433,24 @@ describe('loadConfig', () => {
       /^\S*muster\.toml: |^The configuration file \S*muster\.toml is not valid TOML: line 2, /,
     );
     expect(refusal.message).not.toContain('geheim');
-    const variable = { MUSTER_DHCP_HOSTS_DATABASE: 'mysql://kea:geheim@db/kea' };
-    expect(faultOf(() => loadConfig({}, variable)).message).toBe(
-      'Environment variable MUSTER_DHCP_HOSTS_DATABASE must be a URL postgresql://user:password@host:port/name.',
+  });
+
+  it.each([
+    'mysql://kea:geheim@db/kea',
+    'postgresql:kea:geheim@db/kea',
+    'postgresql://kea:1/geheim@db/kea',
+    'postgresql://kea:1?geheim@db/kea',
+    'postgresql://kea:1#geheim@db/kea',
+    'postgresql://kea:geheim%@db/kea',
+  ])('takes no %s, of whose password a part could be shown as something else', (url) => {
+    expect(faultOf(() => loadConfig({}, { MUSTER_DATABASE: url })).message).toBe(
+      'Environment variable MUSTER_DATABASE must be a URL postgresql://user:password@host:port/name, with characters such as @ and # written as %40 and %23.',
     );
+  });
+
+  it('takes the URL of a database with a password of any characters', () => {
+    const encoded = 'postgresql://kea:1%23gehe%40im@db/kea';
+    expect(loadConfig({}, { MUSTER_DHCP_HOSTS_DATABASE: encoded }).dhcp.hostsDatabase).toBe(encoded);
   });
 
   it('finds variables that are no settings', () => {

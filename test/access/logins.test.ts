@@ -57,9 +57,9 @@ afterEach(() => {
 describe('a right password', () => {
   test('is computed once and then answered at once', async () => {
     const { logins, checked } = setUp();
-    expect((await timed(attempt(logins, 'root', 'right'))).result).toEqual({ how: 'password' });
-    expect(attempt(logins, 'root', 'right')).toEqual({ how: 'password' });
-    expect(attempt(logins, 'root', 'right', '10.9.9.9')).toEqual({ how: 'password' });
+    expect((await timed(attempt(logins, 'root', 'right'))).result).toEqual({ how: 'password', stored: hash });
+    expect(attempt(logins, 'root', 'right')).toEqual({ how: 'password', stored: hash });
+    expect(attempt(logins, 'root', 'right', '10.9.9.9')).toEqual({ how: 'password', stored: hash });
     expect(checked).toHaveLength(1);
   });
 
@@ -92,7 +92,7 @@ describe('a right password', () => {
     const { logins, checked } = setUp();
     const all = Promise.all(Array.from({ length: 500 }, () => attempt(logins, 'root', 'right')));
     const { result, took } = await timed(all);
-    expect(new Set(result as unknown[])).toEqual(new Set([{ how: 'password' }]));
+    expect(new Set(result as unknown[])).toEqual(new Set([{ how: 'password', stored: hash }]));
     expect(took).toBe(20);
     expect(checked).toHaveLength(1);
   });
@@ -101,13 +101,13 @@ describe('a right password', () => {
 describe('the stored hash as password', () => {
   test('is accepted without a computation', () => {
     const { logins, checked } = setUp();
-    expect(attempt(logins, 'root', hash)).toEqual({ how: 'hash' });
+    expect(attempt(logins, 'root', hash)).toEqual({ how: 'hash', stored: hash });
     expect(checked).toHaveLength(0);
   });
 
   test('is refused when hash logins are off, also after they were on', async () => {
     const { logins } = setUp();
-    expect(logins.check('root', hash, here, root, true, {})).toEqual({ how: 'hash' });
+    expect(logins.check('root', hash, here, root, true, {})).toEqual({ how: 'hash', stored: hash });
     expect((await timed(logins.check('root', hash, here, root, false, {}))).result).toMatchObject(refused);
   });
 
@@ -129,7 +129,7 @@ describe('a wrong password', () => {
     const { logins, checked } = setUp();
     for (let i = 0; i < 200; i++) expect(attempt(logins, name, password)).toMatchObject(refused);
     expect(checked).toHaveLength(0);
-    expect((await timed(attempt(logins, 'root', 'right'))).result).toEqual({ how: 'password' });
+    expect((await timed(attempt(logins, 'root', 'right'))).result).toEqual({ how: 'password', stored: hash });
   });
 
   test('is free three times, then each guess waits longer, at most eight seconds', async () => {
@@ -147,11 +147,11 @@ describe('a wrong password', () => {
     const { logins } = setUp();
     await timed(attempt(logins, 'root', 'right'));
     for (let i = 0; i < 5; i++) await timed(attempt(logins, 'root', `wrong${i}`));
-    expect(attempt(logins, 'root', 'right', '10.0.0.2')).toEqual({ how: 'password' });
+    expect(attempt(logins, 'root', 'right', '10.0.0.2')).toEqual({ how: 'password', stored: hash });
     const { result, took } = await timed(attempt(logins, 'root', 'right'));
-    expect(result).toEqual({ how: 'password' });
+    expect(result).toEqual({ how: 'password', stored: hash });
     expect(took).toBe(1000);
-    expect(attempt(logins, 'root', 'right')).toEqual({ how: 'password' });
+    expect(attempt(logins, 'root', 'right')).toEqual({ how: 'password', stored: hash });
   });
 
   test('does not slow down another account', async () => {
@@ -208,7 +208,7 @@ describe('guesses sent at the same time', () => {
     const second = attempt(logins, 'root', 'right');
     expect(second).toBeInstanceOf(Promise);
     await timed(first);
-    expect((await timed(second)).result).toEqual({ how: 'password' });
+    expect((await timed(second)).result).toEqual({ how: 'password', stored: hash });
   });
 
   test('equal ones share one check and count once', async () => {
@@ -231,9 +231,9 @@ describe('one address', () => {
     expect(full).toMatchObject({ kind: 'unavailable' });
     const { retryAfter } = full as { retryAfter: number };
     expect(retryAfter).toBe(58);
-    expect(attempt(logins, 'root', 'right', '10.0.0.2')).toEqual({ how: 'password' });
+    expect(attempt(logins, 'root', 'right', '10.0.0.2')).toEqual({ how: 'password', stored: hash });
     await vi.advanceTimersByTimeAsync(retryAfter * 1000);
-    expect(attempt(logins, 'root', 'right')).toEqual({ how: 'password' });
+    expect(attempt(logins, 'root', 'right')).toEqual({ how: 'password', stored: hash });
   });
 
   test('gains nothing by sending them all at once', async () => {
@@ -275,8 +275,8 @@ describe('an unknown account', () => {
 test('works with libcrypt', async () => {
   vi.useRealTimers();
   const logins = new Logins();
-  expect(await logins.check('root', 'correct horse', here, root, true, {})).toEqual({ how: 'password' });
-  expect(logins.check('root', 'correct horse', here, root, true, {})).toEqual({ how: 'password' });
+  expect(await logins.check('root', 'correct horse', here, root, true, {})).toEqual({ how: 'password', stored: hash });
+  expect(logins.check('root', 'correct horse', here, root, true, {})).toEqual({ how: 'password', stored: hash });
   await expect(logins.check('root', 'wrong', here, root, true, {})).rejects.toMatchObject(refused);
   await expect(logins.check('nobody', 'correct horse', here, undefined, true, {})).rejects.toMatchObject(refused);
 });

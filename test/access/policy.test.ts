@@ -28,8 +28,11 @@ function request(part: Partial<PolicyRequest>): PolicyRequest {
   };
 }
 
-const decide = (rows: PolicyRow[], part: Partial<PolicyRequest> = {}) =>
-  compilePolicy(rows).decide(request(part), expand);
+/** Who is in which groups. */
+const members: Record<string, readonly string[]> = { carol: ['admins', 'staff'], dave: ['staff'] };
+const compile = (rows: PolicyRow[]) => compilePolicy(rows).for((user) => members[user] ?? []);
+
+const decide = (rows: PolicyRow[], part: Partial<PolicyRequest> = {}) => compile(rows).decide(request(part), expand);
 
 interface RecordedCase {
   case: string;
@@ -190,7 +193,7 @@ test('a request for many nodes is allowed exactly if each node alone is', () => 
   });
   fc.assert(
     fc.property(fc.array(row, { maxLength: 6 }), fc.subarray(nodes, { minLength: 1 }), (rows, asked) => {
-      const policy = compilePolicy(rows);
+      const policy = compile(rows);
       const alone = asked.every((node) => policy.decide(request({ nodes: [node] }), expand).allowed);
       expect(policy.decide(request({ nodes: asked }), expand).allowed).toBe(alone);
     }),
@@ -198,7 +201,7 @@ test('a request for many nodes is allowed exactly if each node alone is', () => 
 });
 
 test('remembered plans keep users and commands apart', () => {
-  const policy = compilePolicy([
+  const policy = compile([
     { priority: '1', name: 'bob', commands: 'tabdump', rule: 'allow' },
     { priority: '2', name: 'al', rule: 'allow' },
   ]);
@@ -213,7 +216,7 @@ test('remembered plans keep users and commands apart', () => {
 });
 
 test('ranges are not expanded when no rule in reach asks for them', () => {
-  const policy = compilePolicy([
+  const policy = compile([
     { priority: '1', name: 'root', rule: 'allow' },
     { priority: '2', noderange: 'all', rule: 'allow' },
   ]);
@@ -229,11 +232,11 @@ test.each([
   [[{ priority: '1', host: '*', rule: 'allow' }], false],
   [[{ priority: '1', host: 'admin', rule: 'allow', disable: 'yes' }], false],
 ])('%j needs host names: %j', (rows, needed) => {
-  expect(compilePolicy(rows).needsHostNames).toBe(needed);
+  expect(compile(rows).needsHostNames).toBe(needed);
 });
 
 test('dependsOn looks only at rules that can be reached', () => {
-  const policy = compilePolicy([
+  const policy = compile([
     { priority: '1', name: 'root', rule: 'allow' },
     { priority: '2', commands: 'tabdump', parameters: 'nodelist', rule: 'allow' },
     { priority: '3', noderange: 'gb', rule: 'deny' },
@@ -291,7 +294,7 @@ describe('full rights', () => {
     ['not by nothing', [], false],
   ];
   test.each(cases)('%s', (_what, rows, full) => {
-    expect(compilePolicy(rows).fullRights('root')).toBe(full);
+    expect(compile(rows).fullRights('root')).toBe(full);
   });
 });
 
@@ -333,5 +336,46 @@ describe('the patterns of a policy', () => {
     expect(decide(rows(50), { line: 'on 49' }).allowed).toBe(true);
     expect(decide(rows(200), { line: 'on 49' }).allowed).toBe(true);
     expect(decide(rows(200), { line: 'on 199' }).allowed).toBe(false);
+  });
+});
+
+describe('rules for groups', () => {
+  const rows: PolicyRow[] = [
+    { priority: '2', name: '@staff', commands: 'rpower', parameters: '^off$', rule: 'deny' },
+    { priority: '3', name: '@Admins', rule: 'allow' },
+    { priority: '4', name: 'dave', commands: 'rpower', rule: 'allow' },
+  ];
+
+  test('count for members, whatever the case of the letters, and for nobody else', () => {
+    expect(decide(rows, { user: 'carol' })).toMatchObject({ allowed: true, priority: '3' });
+    expect(decide(rows, { user: 'carol', line: 'off' })).toMatchObject({ allowed: false, priority: '2' });
+    expect(decide(rows, { user: 'dave' })).toMatchObject({ allowed: true, priority: '4' });
+    expect(decide(rows, { user: 'bob' }).allowed).toBe(false);
+    // An account of that name is no member.
+    expect(decide(rows, { user: '@admins' }).allowed).toBe(false);
+    expect(decide(rows, { user: 'admins' }).allowed).toBe(false);
+  });
+
+  test('say by which group they count', () => {
+    const { steps } = compile(rows).explain(request({ user: 'carol' }), expand);
+    expect(steps).toEqual([
+      { priority: '2', group: 'staff', says: 'has parameters that do not match the line' },
+      { priority: '3', group: 'admins', says: 'allows it' },
+    ]);
+  });
+
+  test('give full rights to members who are refused nothing', () => {
+    expect(compile(rows).fullRights('carol')).toBe(false);
+    expect(compile(rows.slice(1)).fullRights('carol')).toBe(true);
+    expect(compile(rows.slice(1)).fullRights('dave')).toBe(false);
+  });
+
+  test('follow who is a member, with the rules as they were compiled', () => {
+    const compiled = compilePolicy(rows.slice(1));
+    const joined: Record<string, readonly string[]> = { erin: ['admins'] };
+    const before = compiled.for((user) => joined[user] ?? []);
+    expect(before.alwaysAllows('erin', 'tabch')).toBe(true);
+    expect(compiled.for(() => []).alwaysAllows('erin', 'tabch')).toBe(false);
+    expect(compiled.for(() => ['staff', 'admins']).alwaysAllows('erin', 'tabch')).toBe(true);
   });
 });

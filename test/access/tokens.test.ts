@@ -1,5 +1,13 @@
-import { describe, expect, test } from 'vitest';
-import { expiryText, hashToken, lifetimeDays, newToken, parseExpiry } from '../../src/access/tokens.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  expiryText,
+  hashToken,
+  lifetimeDays,
+  newToken,
+  parseExpiry,
+  shownExpiry,
+  storedTime,
+} from '../../src/access/tokens.ts';
 
 test('tokens have UUID form, differ, and every bit varies', () => {
   const tokens = Array.from({ length: 300 }, newToken);
@@ -42,6 +50,11 @@ describe('expiry', () => {
     ['2031-1-2 3:60:0', Number.NaN],
     ['2031-1-2 3:4:5 x', Number.NaN],
     ['2031-1-2T3:4:5Z', Number.NaN],
+    ['2031-1-2 3:4:5 +0000', Date.UTC(2031, 0, 2, 3, 4, 5)],
+    ['2031-1-2 3:4:5 +1300', Date.UTC(2031, 0, 1, 14, 4, 5)],
+    ['2031-1-2 3:4:5 -0330', Date.UTC(2031, 0, 2, 6, 34, 5)],
+    ['2031-2-30 0:0:0 +0000', Number.NaN],
+    ['2031-1-2 3:4:5 UTC', Number.NaN],
   ])('%j is read as %d', (text, expected) => {
     expect(parseExpiry(text)).toBe(expected);
   });
@@ -49,6 +62,35 @@ describe('expiry', () => {
   test('reading gives back what was written, to the second', () => {
     for (const time of [0, 951_782_399_000, 1_900_000_000_000])
       expect(parseExpiry(expiryText(new Date(time)))).toBe(time);
+  });
+
+  describe('that is stored', () => {
+    afterEach(() => vi.unstubAllEnvs());
+
+    test('means the same at servers of other time zones, and each shows it in its own', () => {
+      const time = Date.UTC(2031, 6, 2, 23, 4, 5);
+      const zones = ['UTC', 'Pacific/Auckland', 'America/St_Johns', 'America/Los_Angeles'];
+      const stored = zones.map((zone) => {
+        vi.stubEnv('TZ', zone);
+        return storedTime(new Date(time));
+      });
+      expect(stored).toEqual([
+        '2031-7-2 23:4:5 +0000',
+        '2031-7-3 11:4:5 +1200',
+        '2031-7-2 20:34:5 -0230',
+        '2031-7-2 16:4:5 -0700',
+      ]);
+      for (const [i, zone] of zones.entries()) {
+        vi.stubEnv('TZ', zone);
+        expect(stored.map(parseExpiry)).toEqual(stored.map(() => time));
+        expect(stored.map(shownExpiry)).toEqual(stored.map(() => stored[i]!.replace(/ [+-]\d+$/, '')));
+      }
+      expect([storedTime(undefined), shownExpiry('never'), shownExpiry('garbage')]).toEqual([
+        'never',
+        'never',
+        'garbage',
+      ]);
+    });
   });
 
   test('what cannot be read counts as expired', () => {

@@ -68,7 +68,7 @@ it('secrets are hidden unless they are asked for', async () => {
   await exportTables(data, out);
   expect(lines('ipmi').slice(1)).toEqual(['"n1","10.0.0.1",,,,,"********",,', '"n2",,,,,,"",,', '']);
   expect(lines('passwd')[1]).toBe('"xcat","root","********",,,,');
-  expect(lines('token')[1]).toBe('"********","root","never",,,,');
+  expect(lines('token')[1]).toBe('"********","root","never",,,,,,');
   for (const name of readdirSync(out)) {
     const text = readFileSync(join(out, name), 'utf8');
     for (const secret of ['open sesame', '{m1}', accountHash, tokenHash]) expect(text).not.toContain(secret);
@@ -79,7 +79,7 @@ it('asked for, secrets are in clear text and hashes as they are', async () => {
   await exportTables(data, out, { withSecrets: true });
   expect(lines('ipmi')[1]).toBe('"n1","10.0.0.1",,,,,"open sesame",,');
   expect(lines('passwd')[1]).toBe(`"xcat","root","${accountHash}",,,,`);
-  expect(lines('token')[1]).toBe(`"${tokenHash}","root","never",,,,`);
+  expect(lines('token')[1]).toBe(`"${tokenHash}","root","never",,,,,,`);
 });
 
 it('nobody else can read the files', async () => {

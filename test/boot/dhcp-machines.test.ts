@@ -80,7 +80,7 @@ it('two hundred machines boot at once, and each tells only of itself', async () 
   expect(voyages).toEqual(
     Array.from({ length: count }, (_, i) => ({
       address: address(i),
-      bootFiles: ['undionly.kpxe', `http://${server}/boot/\${netX/mac:hexhyp}.ipxe`],
+      bootFiles: ['undionly.kpxe', 'http://${next-server}/boot/${netX/mac:hexhyp}.ipxe'],
       sizes: { loader: loader.length, kernel: 30_000, initrd: 40_000, root: 200_000 },
       reports: [403, 204],
     })),

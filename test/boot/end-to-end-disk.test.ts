@@ -13,8 +13,11 @@ describe.skipIf(!canBoot)(
     let world: BootWorld;
     beforeAll(async () => {
       world = await startBootWorld({
-        machines: [{ ...quickHardware, firmware, memory: 1024, disk: 2 }],
-        images: ['disk'],
+        machines: [
+          { ...quickHardware, firmware, memory: 1024, disk: 2 },
+          { ...quickHardware, firmware, memory: 1536, disk: 2, secondDisk: 2 },
+        ],
+        images: ['disk', 'mirror'],
       });
     }, bootTimeout);
     afterAll(() => world?.stop());
@@ -29,6 +32,22 @@ describe.skipIf(!canBoot)(
         new RegExp(`^${node}\n/dev/vda3 +ext4\nvfat$`),
       );
       await desk.off(node);
+    });
+
+    it('or onto two, as partitions, volumes and swap that are there twice', async () => {
+      const desk = new BootDesk(world);
+      const two = machineName(1);
+      await desk.start(two, { osimage: 'mirror' });
+      await desk.hasDone(two);
+      await desk.reaches(two, 'booted');
+      const mounted = ['/', '/boot', '/srv'].map((place) => `findmnt -no SOURCE,FSTYPE ${place}`).join('; ');
+      expect(await desk.shell(two, mounted)).toMatch(
+        /^\/dev\/mapper\/system-root +ext4\n\/dev\/md\d+ +ext4\n\/dev\/mapper\/system-srv +xfs$/,
+      );
+      expect(
+        await desk.shell(two, 'grep -c "^md.*raid1" /proc/mdstat; grep -c UU /proc/mdstat; grep -c /dev/ /proc/swaps'),
+      ).toBe('3\n3\n1');
+      await desk.off(two);
     });
   },
 );

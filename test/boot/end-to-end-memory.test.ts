@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryDirectory, type TestServer } from '../harness/server.ts';
@@ -24,6 +24,18 @@ const defineStatelite = async (server: TestServer): Promise<void> => {
   }
 };
 
+/** Files of the node's own: a template, a secret, a link, and the name that the node calls itself. */
+const defineOverlay = async (server: TestServer, installdir: string): Promise<void> => {
+  const at = (name: string): string => join(installdir, 'overlays/base/etc', name);
+  mkdirSync(at('site'), { recursive: true });
+  writeFileSync(at('site/node.tmpl'), 'node=#NODE#\n#EACH:groups#\ngroup=#ITEM:name#\n#END#\n');
+  writeFileSync(at('site/key.tmpl'), '#SECRET:ipmi:$NODE:password#\n');
+  chmodSync(at('site/key.tmpl'), 0o400);
+  symlinkSync('site/node', at('node-link'));
+  writeFileSync(at('hostname.tmpl'), '#NODE#.#DOMAIN#\n');
+  await server.ok('PUT', '/osimages/lite', { overlay: 'base' });
+};
+
 describe.skipIf(!canBoot)(
   'a blank machine runs an image in memory by REST calls alone',
   { timeout: bootTimeout },
@@ -42,6 +54,7 @@ describe.skipIf(!canBoot)(
       for (const name of ['shared', 'linked']) writeFileSync(join(served, 'tree/etc', name), 'of the server\n');
       files = await serveNfs(world.network.namespace, served);
       await defineStatelite(world.server());
+      await defineOverlay(world.server(), world.installdir);
     }, bootTimeout);
     afterAll(async () => {
       await files?.stop();
@@ -56,7 +69,31 @@ describe.skipIf(!canBoot)(
       await desk.reaches(node, 'booted');
       await expect.poll(() => desk.status(node)).toBe('booted');
       const journal = 'systemctl is-active systemd-journald';
-      expect(await desk.shell(node, `hostname; findmnt -no FSTYPE /; ${journal}`)).toBe(`${node}\noverlay\nactive`);
+      expect(await desk.shell(node, `hostname -s; findmnt -no FSTYPE /; ${journal}`)).toBe(`${node}\noverlay\nactive`);
+    });
+
+    it('with files of its own, which were there before its system started', async () => {
+      const { [node]: defined } = await world.server().ok('GET', `/nodes/${node}`);
+      const look =
+        'cat /etc/node-link /etc/hostname; stat -c "%a %U" /etc/site/key; wc -c < /etc/site/key; ls -A / /etc';
+      const shown = await desk.shell(node, look);
+      const groups = String(defined.groups).split(',');
+      expect(shown).toMatch(new RegExp(`^node=${node}\n${groups.map((name) => `group=${name}\n`).join('')}`));
+      expect(shown).toContain(`${node}.cluster.test\n400 root\n`);
+      expect(shown).not.toContain('muster-overlay');
+      const compare = () => world.server().ok('POST', `/nodes/${node}/overlay`, { action: 'diff' });
+      expect(await compare()).toEqual({ [node]: [] });
+      await desk.shell(node, 'echo changed > /etc/site/node; chmod 644 /etc/site/key');
+      expect((await compare())[node]).toEqual(
+        expect.arrayContaining([
+          '/etc/site/key: mode or owner',
+          '/etc/site/node: changed',
+          '-changed',
+          `+node=${node}`,
+        ]),
+      );
+      await world.server().ok('POST', `/nodes/${node}/overlay`, { action: 'send' });
+      expect(await compare()).toEqual({ [node]: [] });
     });
 
     it('with files that it keeps on its disk, has from a server, or loses when it boots again', async () => {

@@ -31,6 +31,7 @@ const again = 2_000;
 interface Answer {
   readonly kind: number;
   readonly address: string;
+  readonly nextServer: string;
   readonly server: Buffer;
   readonly bootFile: string;
 }
@@ -97,6 +98,7 @@ function parse(packet: Buffer): Answer {
   return {
     kind: found.get(options.kind)?.[0] ?? 0,
     address: [...packet.subarray(16, 20)].join('.'),
+    nextServer: [...packet.subarray(20, 24)].join('.'),
     server: found.get(options.server) ?? Buffer.alloc(4),
     bootFile: file.toString('latin1').replaceAll('\0', ''),
   };
@@ -143,7 +145,9 @@ async function boot(mac: string, index: number): Promise<Voyage & { reportUrl: s
   if (crew.asksOnly !== undefined) return voyage;
   const loader = await tftpGet(address, 69, first.bootFile, { server: crew.server });
   const second = await relay.lease(2 * index + 2, mac, true);
-  const scriptUrl = second.bootFile.replace('${netX/mac:hexhyp}', mac.replaceAll(':', '-'));
+  const scriptUrl = second.bootFile
+    .replace('${next-server}', second.nextServer)
+    .replace('${netX/mac:hexhyp}', mac.replaceAll(':', '-'));
   const script = (await fetched(address, scriptUrl)).toString();
   voyage.bootFiles.push(second.bootFile);
   voyage.sizes['loader'] = loader.length;

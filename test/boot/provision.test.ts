@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { environmentFor, muster } from '../cli/command-line.ts';
 import { labNode } from '../hardware/nodes.ts';
 import { openStream, readStream } from '../hardware/stream.ts';
 import { errorOf } from '../harness/errors.ts';
@@ -41,10 +45,10 @@ const scriptOf = async (index: number): Promise<string> =>
 /** A machine that boots when it is powered on: it fetches its files, and reports these lines. */
 async function machine(index: number, lines: readonly string[]): Promise<void> {
   await isOn(index);
-  const text = await scriptOf(index);
+  const script = await scriptOf(index);
   for (const kind of ['kernel', 'initrd', 'root'])
     expect((await lab.from(address(index), `/boot/images/deb/${pack}/${kind}`)).status).toBe(200);
-  const path = /muster\.report=http:\/\/[^/]+(\/boot\/report\/\S+)/.exec(text)![1]!;
+  const path = /muster\.report=http:\/\/[^/]+(\/boot\/report\/\S+)/.exec(script)![1]!;
   for (const body of lines) expect((await lab.from(address(index), path, { method: 'POST', body })).status).toBe(204);
 }
 const booting = ['initramfs', 'fetched 1000 bytes', 'booting', 'booted'];
@@ -108,15 +112,34 @@ describe('provisioning', () => {
     });
     const errors = Object.fromEntries(lines.slice(0, -1).map(({ json }) => [json.node, json.error]));
     expect(errors).toEqual({
-      silent: expect.stringMatching(/^it could not be set to boot from the network: /),
+      silent: expect.stringMatching(
+        /^it could not be set to boot from the network: .* It is set to offline, as before\.$/s,
+      ),
       bare: "Missing the 'mgt' attribute.",
       other: 'its arch is aarch64, but the image deb is for x86_64.',
       nonet: "Missing the 'netboot' attribute.",
       nomac: 'No MAC address available for this node',
     });
-    for (const node of ['bare', 'other', 'nonet', 'nomac'])
+    for (const node of ['silent', 'bare', 'other', 'nonet', 'nomac'])
       expect(await lab.server.ok('GET', `/nodes/${node}/bootstate`)).toEqual({ [node]: { bootstat: 'offline' } });
     expect(bmcs.state(0).power).toBe('off');
+  });
+
+  it('that fails at the BMC leaves the node set to what it was, with its own image', async () => {
+    const { server } = lab;
+    await server.ok('PUT', '/nodes/silent/bootstate', { state: 'runcmd=true,boot' });
+    const before = await server.ok('GET', '/nodes/silent');
+    const tables = () =>
+      Promise.all(
+        ['chain', 'nodetype', 'bootchoice'].map(
+          async (name) => (await server.call('GET', `/tables/${name}/rows/node=silent`)).json,
+        ),
+      );
+    const rows = await tables();
+    const reply = await post('silent');
+    expect(reply.json.error).toEqual([expect.stringMatching(/It is set to runcmd=true, as before\.$/)]);
+    expect(await tables()).toEqual(rows);
+    expect(await server.ok('GET', '/nodes/silent')).toEqual(before);
   });
 
   it('takes the image that a node has, and states for which there is less to wait', async () => {
@@ -133,6 +156,7 @@ describe('provisioning', () => {
   });
 
   it('is answered at once for who prefers that, and cancelled with its run; nobody else provisions the node meanwhile', async () => {
+    await lab.server.ok('PUT', '/nodes/p1', { status: 'unknown' });
     const reply = await post('p1', { osimage: 'deb' }, { headers: { Prefer: 'respond-async' } });
     const run = String(reply.headers['x-muster-run']);
     expect([reply.status, reply.text, reply.headers['location']]).toEqual([202, '', `/muster/runs/${run}`]);
@@ -147,11 +171,18 @@ describe('provisioning', () => {
       command: 'rinstall',
       nodes: 1,
     });
+    const status = async () => (await lab.server.ok('GET', '/nodes/p1/attrs/status')).p1.status;
+    await expect.poll(status).toBe('powering-on');
     await lab.server.ok('DELETE', `/runs/${run}`);
     const ended = async () => (await lab.server.ok('GET', `/runs/${run}`)).state;
-    await expect.poll(ended).toBe('finished');
+    await expect.poll(ended).toBe('cancelled');
     expect(await lab.server.ok('GET', `/runs/${run}`)).toMatchObject({
-      results: [{ node: 'p1', error: expect.stringMatching(/The run was cancelled\.$/) }],
+      results: [
+        {
+          node: 'p1',
+          error: 'The run was cancelled. It was powered on and boots: it stays set to netboot debian12-x86_64-compute.',
+        },
+      ],
     });
   });
 
@@ -191,6 +222,18 @@ describe('provisioning', () => {
     expect([reply.status, reply.json.error.join(' ')]).toEqual([status, expect.stringMatching(message)]);
     expect(bmcs.state(0).power).toBe('off');
   });
+});
+
+it('rinstall that Ctrl-C ends says what became of each node, and no step is said to have failed', async () => {
+  const env = environmentFor(lab.server, lab.server.data);
+  const child = spawn(muster, ['rinstall', 'p1', 'osimage=deb', '--wait', '--yes'], { env, stdio: 'pipe' });
+  const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
+  const closed = once(child, 'close');
+  await isOn(0);
+  child.kill('SIGINT');
+  expect((await closed)[0]).toBe(1);
+  expect(await stdout).toMatch(/^Provision node\(s\): p1\np1: .*cancelled/);
+  expect(await stderr).not.toContain('Failed to run');
 });
 
 it('a stop of muster does not wait for machines that boot', async () => {

@@ -43,6 +43,7 @@ describe('YAML of definitions', () => {
 
   it.each([
     ['a: b\na: c\n', 'unique at line 2'],
+    ['node:\n  n1: {a: b}\n  "n1": {a: c}\n', 'f: Map keys must be unique at line 3, column 3.'],
     ['a:\n\tb: c\n', 'Tabs'],
     ['a: "b\n', 'closing'],
     ['a: b: c\n', 'line 1'],
@@ -101,6 +102,7 @@ describe('definitions in a file', { timeout: 300_000 }, () => {
     const nodes = { n1: { groups: 'all,compute', rack: 'r1' }, n9: { groups: 'all' } };
     const before = await stored();
     const diff = await apply({ node: nodes }, '--diff');
+    expect(diff).toMatchObject({ code: 0, stderr: '' });
     expect(diff.stdout).toContain('nodepos node=n1 (new)\n+  rack=r1\n');
     expect(diff.stdout).toContain('-  arch=x86_64\n');
     const no = await atTerminal(['apply', '-f', file()], env, [['Apply it? (', 'n\r']]);

@@ -23,8 +23,15 @@ describe('what a command did is compared with the recording', () => {
       { tables: { ipmi: { added: [{ node: 'a' }, { node: 'b', password: 'x' }] } } },
       { tables: { ipmi: { removed: [], added: [{ node: 'b', password: '********' }, { node: 'a' }] } } },
     ],
+    ['a word that is dropped, and named', {}, { stderr: 'Warning: n2 is ignored: write n1,n2.\n' }],
+    [
+      'nodes that keep an old name',
+      { stderr: 'a\n' },
+      { stderr: 'a\nWarning: [mn]: n1 keeps g in groups. To change that, run chdef g -p groups=h.\n' },
+    ],
     ['files that nobody has here', { files: { '/tftpboot/x': 'y' } }, {}],
     ['a file that has changed somehow', { files: { '/etc/hosts': '<changed>' } }, { files: { '/etc/hosts': 'x' } }],
+    ['a note below an error', { stderr: 'a\n', code: 1 }, { stderr: 'a\nNote: No b.\n', code: 1 }],
   ])('%s: equal', (_name, wanted, found) => {
     expect(mismatch(recorded(wanted), given(found))).toBeUndefined();
   });
@@ -35,6 +42,8 @@ describe('what a command did is compared with the recording', () => {
     ['the other stream', { stdout: 'a\n' }, { stderr: 'a\n' }],
     ['lines in another order', { stdout: 'a\nb\n' }, { stdout: 'b\na\n' }],
     ['a line less', { stdout: 'a\na\n', compare: 'lines' }, { stdout: 'a\n' }],
+    ['another warning', {}, { stderr: 'Warning: [mn]: n2 is gone.\n' }],
+    ['a warning on the other stream', {}, { stdout: 'Warning: n2 is ignored: write n1,n2.\n' }],
     ['no help', { stdout: '<usage>\n', compare: 'usage' }, { stderr: 'x\n' }],
     ['what stands before the help', { stdout: 'a\n<usage>\n', compare: 'usage' }, { stdout: 'Usage\n' }],
     ['no text', { stderr: '<internal error>\n', compare: 'code' }, {}],
@@ -53,6 +62,8 @@ describe('what a command did is compared with the recording', () => {
       { after: [{ argv: ['nodels'], stdout: 'a\n', stderr: '', code: 0 }] },
       { after: [{ argv: ['nodels'], stdout: 'b\n', stderr: '', code: 0 }] },
     ],
+    ['a note on standard output', { stdout: 'a\n' }, { stdout: 'a\nNote: No b.\n' }],
+    ['another sentence on standard error', {}, { stderr: 'Warning: No b.\n' }],
   ])('%s: not equal', (_name, wanted, found) => {
     expect(mismatch(recorded(wanted), given(found))).toBeDefined();
   });

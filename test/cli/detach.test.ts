@@ -69,3 +69,19 @@ describe('--detach', { timeout: 300_000 }, () => {
     ]);
   });
 });
+
+describe('a host key that muster notes while it does something else', { timeout: 300_000 }, () => {
+  it('is not the last change that muster undo takes back, unless somebody wrote it', async () => {
+    const { server } = world;
+    expect(await run('chdef', 't1', 'rack=r4')).toMatchObject({ code: 0 });
+    expect(await run('xdsh', 't1', 'true')).toMatchObject({ code: 0 });
+    const keys = async () => (await server.ok('GET', '/tables/sshhostkey/rows/node=t1')).sshhostkey;
+    const noted = await keys();
+    expect(noted).toMatchObject([{ node: 't1' }]);
+    expect((await run('undo', '--yes')).stdout).toContain('-  rack=r4\n');
+    expect(await keys()).toEqual(noted);
+    expect(await run('chtab', '-d', 'node=t1', 'sshhostkey')).toMatchObject({ code: 0 });
+    expect((await run('undo', '--yes')).stdout).toContain('sshhostkey node=t1');
+    expect(await keys()).toEqual(noted);
+  });
+});

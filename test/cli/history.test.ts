@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { atTerminal, ended, muster } from '../harness/muster-command.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
+import { addUser } from '../harness/users.ts';
 
 let server: TestServer;
 let env: Record<string, string>;
@@ -39,6 +40,7 @@ describe('changes and undo', { timeout: 120_000 }, () => {
     expect(JSON.parse((await run('changes', '--format', 'json', '--limit', '1')).stdout).changes[0].id).toBe(id);
     const inZone = (...words: string[]) => ended(muster, ['changes', ...words], { ...env, TZ: 'Etc/GMT-10' });
     expect((await inZone('n1', '--since', '2026-01-01', '--limit', '1')).stdout).toMatch(new RegExp(`^${id} `));
+    expect((await inZone('n1', '--limit', '1')).stdout).toMatch(/^\d+ {2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+10:00 {2}/);
     expect((await inZone('n1', '--until', '2026-01-01')).stdout).toBe('');
     expect((await inZone('diff', '2026-99-99')).stderr).toContain('give a revision');
   });
@@ -59,8 +61,38 @@ describe('changes and undo', { timeout: 120_000 }, () => {
     expect(await run('undo', id)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^muster undo: /) });
   });
 
+  it('without a number takes back the last change of the caller that is not taken back, and shows it', async () => {
+    const rack = async () => (await server.ok('GET', '/nodes/n3')).n3.rack;
+    await server.ok('PUT', '/tables/policy/rows/priority=4.2', { name: 'anna', rule: 'allow' });
+    const token = await addUser(server, 'anna');
+    const asAnna = { ...env, MUSTER_TOKEN: token };
+    expect(await ended(muster, ['undo'], asAnna)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no change of yours to take back'),
+    });
+    for (const value of ['r1', 'r2', 'r3']) await run('chdef', 'n3', `rack=${value}`);
+    const id = await newest();
+    await server.ok('PUT', '/nodes/n1', { room: 'x' }, { token });
+    const rows = 'nodepos node=n3\\n-  rack=r3\\n\\+  rack=r2\\n';
+    expect((await run('undo', '--dry-run')).stdout).toMatch(new RegExp(`^${id} .*\\n${rows}$`));
+    const done = `Change ${id} is taken back by change \\d+: 1 row.\\n`;
+    expect(await run('undo')).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(new RegExp(`^${id} .*\\n${rows}${done}$`)),
+    });
+    const asked = await atTerminal(['undo'], { ...env, NO_COLOR: '1' }, [['Take it back? [y/N] ', 'n\r']]);
+    expect([asked.code, asked.screen, await rack()]).toEqual([1, expect.stringContaining('-  rack=r2'), 'r2']);
+    await run('undo');
+    expect(await rack()).toBe('r1');
+    // Who takes back an undo has what it took back again, and may take that back once more.
+    await run('undo', String(await newest()));
+    expect([await rack(), (await run('undo')).code, await rack()]).toEqual(['r2', 0, 'r1']);
+    await run('chdef', 'n3', 'rack=');
+  });
+
   it('says how it is called wrongly, and what is not allowed', async () => {
-    expect(await run('undo')).toMatchObject({
+    expect(await run('undo', '1', '2')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Call muster undo -h for help.'),
     });

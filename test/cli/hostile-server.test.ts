@@ -106,28 +106,36 @@ const cases: readonly Case[] = [
   ...['../evil', '..', '/etc/evil', 'a.b', '', '-x'].map((table) => ({
     what: `a table named ${JSON.stringify(table)}`,
     words: dumped,
-    answers: { '/tables/': { site: dump('x'), [table]: dump('evil') }, '/tables': ['site', table] },
+    answers: {
+      '/tables/': { site: dump('x'), [table]: dump('evil') },
+      '/definitions/': {},
+      '/tables': ['site', table],
+    },
     code: 1,
     said: 'as the name of a table, and muster has no such names',
   })),
   {
     what: 'a table that nobody asked for',
     words: dumped,
-    answers: { '/tables/': { site: dump('x'), '../evil': dump('evil') }, '/tables': ['site'] },
+    answers: { '/tables/': { site: dump('x'), '../evil': dump('evil') }, '/definitions/': {}, '/tables': ['site'] },
     code: 1,
     said: 'Error: The server sent tables that nobody asked for, so nothing was written.',
   },
   {
     what: 'fewer tables than were asked for',
     words: dumped,
-    answers: { '/tables/': { site: dump('x') }, '/tables': ['site', 'hosts'] },
+    answers: { '/tables/': { site: dump('x') }, '/definitions/': {}, '/tables': ['site', 'hosts'] },
     code: 1,
     said: 'Error: The server did not send the table hosts, so nothing was written.',
   },
   {
     what: 'a table named like a file of the user',
     words: dumped,
-    answers: { '/tables/': { aaa: dump('x'), results: dump('evil') }, '/tables': ['aaa', 'results'] },
+    answers: {
+      '/tables/': { aaa: dump('x'), results: dump('evil') },
+      '/definitions/': {},
+      '/tables': ['aaa', 'results'],
+    },
     files: { 'here/results.csv': 'mine' },
     code: 1,
     said: 'here/results.csv is there already. Name another directory, or replace it with --replace.',
@@ -135,7 +143,7 @@ const cases: readonly Case[] = [
   {
     what: 'a table where a link is, with --replace',
     words: [...dumped, '--replace'],
-    answers: { '/tables/': { site: dump('evil') }, '/tables': ['site'] },
+    answers: { '/tables/': { site: dump('evil') }, '/definitions/': {}, '/tables': ['site'] },
     files: { profile: 'mine' },
     links: { 'here/site.csv': '../profile' },
     code: 1,
@@ -144,7 +152,7 @@ const cases: readonly Case[] = [
   {
     what: 'a new dump over an old one',
     words: dumped,
-    answers: { '/tables/': { site: dump('new') }, '/tables': ['site'] },
+    answers: { '/tables/': { site: dump('new') }, '/definitions/': {}, '/tables': ['site'] },
     files: { 'here/site.csv': '#key\n"old"\n' },
     code: 0,
     said: 'Backup Complete.',

@@ -24,7 +24,7 @@ async function serve(listener: RequestListener): Promise<void> {
 }
 
 const wire = () => new Wire(() => connect(path), 'localhost');
-const client = () => new Client(() => placeOf(`unix:${path}`, {}, undefined));
+const client = () => new Client(() => [placeOf(`unix:${path}`, {}, undefined)]);
 const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 it('carries more than waits at once, both ways, over one connection', async () => {
@@ -70,7 +70,7 @@ it.each([
     const killed = `require('node:net').createServer().listen('${path}', () => process.kill(process.pid, 'SIGKILL'))`;
     await new Promise((resolve) => execFile(process.execPath, ['-e', killed], resolve));
   }
-  await expect(wire().request({ method: 'GET', path: '/', headers: {} })).rejects.toMatchObject({ code });
+  await expect(wire().request({ method: 'GET', path: '/', headers: {} })).rejects.toMatchObject({ cause: { code } });
   await expect(client().get('/nodes')).rejects.toMatchObject({ reason });
 });
 

@@ -17,8 +17,9 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const pages = (): string[] => readdirSync(join(directory, 'man1')).map((name) => join(directory, 'man1', name));
 
-it('there is a page of the manual for every command, with its help', async () => {
-  expect(pages()).toHaveLength(Object.keys(commands).length);
+it('there is a page of the manual for every command, with its help, and one about all', async () => {
+  expect(pages()).toHaveLength(Object.keys(commands).length + 1);
+  expect(readFileSync(join(directory, 'man1/muster.1'), 'utf8')).toContain('rpower');
   expect(readFileSync(join(directory, 'man1/rpower.1'), 'utf8')).toContain('Usage: rpower NODERANGE ACTION');
 });
 

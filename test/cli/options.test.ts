@@ -14,7 +14,7 @@ const table = {
 
 /** What was found, as one text. */
 function found(line: string, rules?: OptionRules): string {
-  const { operands, unknown, lacking, has, value, values } = parseOptions(
+  const { operands, unknown, lacking, doubled, has, value, values } = parseOptions(
     line.split(' ').filter(Boolean),
     table,
     rules,
@@ -26,6 +26,7 @@ function found(line: string, rules?: OptionRules): string {
     ...operands.map((each) => `(${each})`),
     ...unknown.map((each) => `?${each}`),
     ...lacking.map((each) => `!${each}`),
+    ...doubled.map((each) => `+${each}`),
   ].join(' ');
 }
 
@@ -39,7 +40,11 @@ describe('options', () => {
     ['--type=node', 'type=node'],
     ['--type node', 'type=node'],
     ['--ty node', 'type=node'],
-    ['-t a -t b', 'type=b'],
+    ['-t a -t b', 'type=b +t'],
+    ['-t a --type=b', 'type=b +type'],
+    ['-t a -t a', 'type=a'],
+    ['-l -l', 'long='],
+    ['--template x --template y', 'template=y +template'],
     ['-w a==1 -w b==2', 'w=a==1+b==2'],
     ['--ver', '?ver'],
     ['--vers', 'version='],

@@ -1,14 +1,23 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exampleRows } from '../harness/example-rows.ts';
 import { resetTo } from '../harness/reset.ts';
-import { startServer, type TestServer } from '../harness/server.ts';
+import { rootPassword, startServer, type TestServer } from '../harness/server.ts';
+import { addUser, logIn } from '../harness/users.ts';
+import { environmentFor, muster, program } from './command-line.ts';
 import type { Outcome } from './replay/cases.ts';
-
-const muster = join(import.meta.dirname, '../../bin/muster');
 
 describe('tables on the command line', () => {
   let server: TestServer;
@@ -102,7 +111,9 @@ describe('tables on the command line', () => {
   it('restores all tables from what it dumped, and hidden secrets stay', async () => {
     const directory = join(scratch, 'dump');
     expect(await printed('dumpxCATdb', '-p', directory)).toBe('Backup Complete.\n');
-    expect(readFileSync(join(directory, 'passwd.csv'), 'utf8')).toContain('"xcat","operator","********"');
+    const passwords = readFileSync(join(directory, 'passwd.csv'), 'utf8');
+    expect(passwords).toMatch(/"xcat","operator","\{m1\}/);
+    expect(passwords).not.toContain('$6$');
     const contents = async () => {
       const dump: Record<string, { rows: unknown[] }> = await server.ok(
         'GET',
@@ -121,6 +132,127 @@ describe('tables on the command line', () => {
       body: { userName: 'operator', userPW: 'operates' },
     });
     expect(login.status).toBe(201);
+  });
+
+  it('brings secrets back on the same server, and on another one with --with-secrets', async () => {
+    const [sealed, clear] = [join(scratch, 'sealed'), join(scratch, 'clear')];
+    await server.ok('PUT', '/tables/passwd/rows/key=ipmi,username=admin', { password: 'bmc secret' });
+    await printed('dumpxCATdb', '-p', sealed);
+    const refused = await run(['dumpxCATdb', '--with-secrets', '-p', clear]);
+    expect([refused.code, refused.stderr, existsSync(clear)]).toEqual([1, expect.stringContaining('--yes'), false]);
+    await printed('dumpxCATdb', '--with-secrets', '--yes', '-p', clear);
+    const row = (file: string) => readFileSync(join(file, 'passwd.csv'), 'utf8');
+    expect(row(sealed)).not.toContain('bmc secret');
+    expect(row(clear)).toContain('bmc secret');
+    const another = await startServer();
+    const environment = environmentFor(another, scratch);
+    const renewed: Record<string, string> = { ...environment };
+    const restore = async (directory: string): Promise<string> => {
+      const { code, stderr } = await program(muster, ['restorexCATdb', '-p', directory], renewed);
+      expect(code, stderr).toBe(0);
+      return stderr;
+    };
+    const secrets = async (each: TestServer, token = each.token) =>
+      (await each.ok('GET', '/tables/passwd/dump?secrets=clear', undefined, { token })).passwd.rows.find(
+        ({ username }: { username: string }) => username === 'admin',
+      ).password;
+    try {
+      expect(await restore(sealed)).toContain('password of ipmi admin in table passwd');
+      expect(await restore(clear)).toBe('');
+      // Root has the password of the other server now, so tokens of the old one have ended.
+      const token = await logIn(another, 'root', rootPassword);
+      renewed['MUSTER_TOKEN'] = token;
+      expect(await secrets(another, token)).toBe('bmc secret');
+      // What it has by now stays though it cannot read what the dump has.
+      expect(await restore(sealed)).toBe('');
+      expect(await secrets(another, token)).toBe('bmc secret');
+    } finally {
+      await another.stop();
+    }
+    await printed('chtab', '-d', 'key=ipmi', 'passwd');
+    await printed('restorexCATdb', '-p', sealed);
+    expect(await secrets(server)).toBe('bmc secret');
+  });
+
+  it('leaves out tables of site.skiptables and XCAT_SKIPTABLES, and says so', async () => {
+    const directory = join(scratch, 'skipped');
+    await printed('chdef', '-t', 'site', 'clustersite', 'skiptables=routes, hosts');
+    const dumped = await run(['dumpxCATdb', '-p', directory], { env: { XCAT_SKIPTABLES: 'passwd' } });
+    expect([dumped.code, dumped.stderr]).toEqual([0, expect.stringContaining('routes, hosts, passwd')]);
+    const files = readdirSync(directory);
+    expect(files).toContain('nodelist.csv');
+    for (const table of ['routes', 'hosts', 'passwd']) expect(files).not.toContain(`${table}.csv`);
+    writeFileSync(join(directory, 'routes.csv'), '#routename,net\n');
+    expect((await run(['restorexCATdb', '-p', directory])).code).toBe(0);
+    expect(await printed('tabdump', 'routes')).toContain('"lab"');
+    await printed('chdef', '-t', 'site', 'clustersite', 'skiptables=');
+  });
+
+  it('prunes logs as the manual says, and keeps the records of who did it', async () => {
+    const records = async () =>
+      (await server.ok('GET', '/tables/auditlog/dump')).auditlog.rows as Record<string, string>[];
+    for (let i = 0; i < 6; i++) await server.ok('GET', '/nodes');
+    const before = await records();
+    expect(await printed('tabprune', 'auditlog', '-n', '3')).toBe('tabprune of auditlog complete.\n');
+    const fewer = await records();
+    expect(fewer[0]!['recid']).toBe(before[3]!['recid']);
+    expect(fewer).toContainEqual(
+      expect.objectContaining({
+        userid: 'root',
+        command: 'tabprune',
+        args: expect.stringContaining('3 records of auditlog'),
+      }),
+    );
+    const boundary = fewer[2]!['recid']!;
+    await printed('tabprune', 'auditlog', '-i', boundary);
+    expect((await records())[0]!['recid']).toBe(boundary);
+    await printed('tabprune', 'auditlog', '-d', '1');
+    expect((await records())[0]!['recid']).toBe(boundary);
+    const count = (await records()).length;
+    await printed('tabprune', 'auditlog', '-p', '50');
+    const half = await records();
+    const oldest = half.find(({ status }) => status !== 'Removed')!['recid']!;
+    expect(Number(oldest) - Number(boundary)).toBeGreaterThanOrEqual(Math.floor(count / 2));
+    const shown = await printed('tabprune', 'auditlog', '-V', '-a');
+    expect(shown).toContain('#recid,audittime,userid');
+    expect(shown).toContain(`"${oldest}"`);
+    await printed('tabprune', 'auditlog', '-a');
+    const removals = (await records()).filter(({ status }) => status === 'Removed');
+    expect(removals.map(({ userid, command }) => [userid, command])).toEqual(
+      Array.from({ length: 5 }, () => ['root', 'tabprune']),
+    );
+    expect((await records())[0]).toEqual(removals[0]);
+  });
+
+  it('prunes logs only with the right to do it, and where the site does not forbid it', async () => {
+    const token = await addUser(server, 'pruner');
+    const prune = async (more: object = {}) =>
+      (await server.call('POST', '/tables/eventlog/prune', { token, body: { all: true, ...more } })).status;
+    await server.ok('PUT', '/policy/71', { name: 'pruner', commands: 'tabdump,tabch,tabrestore', rule: 'allow' });
+    expect(await prune()).toBe(403);
+    await server.ok('PUT', '/policy/71', { name: 'pruner', commands: 'tabprune', rule: 'allow' });
+    expect([await prune(), await prune({ shows: true })]).toEqual([201, 403]);
+    await server.ok('PUT', '/policy/71', { name: 'pruner', commands: 'tabprune,tabdump', rule: 'allow' });
+    expect(await prune({ shows: true })).toBe(201);
+    await server.ok('PUT', '/policy/71', { name: 'pruner', commands: 'tabprune', rule: 'allow' });
+    await printed('chdef', '-t', 'site', 'clustersite', 'logpruning=no');
+    expect(await prune()).toBe(403);
+    const refused = await run(['tabprune', 'auditlog', '-a']);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('logpruning')]);
+    await printed('chdef', '-t', 'site', 'clustersite', 'logpruning=');
+    await server.ok('DELETE', '/policy/71');
+    for (const body of [{}, { all: true, number: 3 }, { number: -1 }])
+      expect((await server.call('POST', '/tables/eventlog/prune', { body })).status).toBeGreaterThanOrEqual(400);
+    expect((await server.call('POST', '/tables/site/prune', { body: { all: true } })).status).toBe(403);
+  });
+
+  it('shows secrets to nobody without full rights', async () => {
+    const token = await addUser(server, 'reader');
+    await server.ok('PUT', '/policy/70', { name: 'reader', commands: 'tabdump,tabrestore,lsdef', rule: 'allow' });
+    for (const secrets of ['sealed', 'clear'])
+      expect((await server.call('GET', `/tables/passwd/dump?secrets=${secrets}`, { token })).status).toBe(403);
+    expect((await server.call('GET', '/tables/passwd/dump', { token })).text).not.toContain('$6$');
+    await server.ok('DELETE', '/policy/70');
   });
 
   it('restores nothing where one row of one table is wrong', async () => {

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { expiryText, hashToken, maximumTokens } from '../../src/access/tokens.ts';
 import { gettoken } from '../../src/commands/tokens.ts';
-import { Runs } from '../../src/dispatch/runs.ts';
-import { housekeep } from '../../src/housekeeping.ts';
+import { forgetOldRecords } from '../../src/housekeeping.ts';
 import { answerOf, memoryStore, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;
@@ -37,6 +36,6 @@ test('tokens are cleaned away a day after they have expired', async () => {
   await cluster.put(token('living', 'root', 1, 1), token('over', 'root', -1, 2), token('long over', 'root', -25, 30));
   await cluster.put(['token', { tokenid: 'unreadable', username: 'root', expire: 'soon' }]);
   await cluster.put(['token', { tokenid: 'endless', username: 'root', expire: 'never' }]);
-  await housekeep({ ...cluster.services, runs: new Runs() });
+  await forgetOldRecords(cluster.services);
   expect(ids().sort()).toEqual(['endless', 'living', 'over']);
 });

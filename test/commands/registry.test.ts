@@ -48,7 +48,10 @@ describe('the arguments that a row makes of its example', () => {
       query,
       body: body as object as Record<string, unknown>,
       lastEventId: undefined,
+      files: undefined,
       expectsNodes: false,
+      isUpgrade: false,
+      csrf: undefined,
     });
     expect(Object.values(commands)).toContain(row.command);
     // As JSON they are what another program would send.

@@ -97,7 +97,7 @@ test('a log of one row per record, as it was before, is taken over', async () =>
   outside(file, (database) => {
     database.exec(`
       drop view auditlog; drop table muster_audit; delete from muster_meta where name = 'audit';
-      drop table muster_removed; drop table muster_sequence; alter table muster_journal drop column reverts;
+      drop table muster_removed; drop table muster_sequence; drop table muster_shared; alter table muster_journal drop column reverts;
       delete from kysely_migration where name >= '0002';
       create table auditlog (recid integer primary key autoincrement, audittime text, userid text, clientname text,
         clienttype text, command text, noderange text, args text, status text, comments text, disable text);

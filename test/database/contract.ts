@@ -2,7 +2,9 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditText } from '../../src/database/audit-queue.ts';
 import type { JournalChanges } from '../../src/database/changeset.ts';
-import { type ChangeSet, type Database, JournalGap, WriteClash } from '../../src/database/database.ts';
+import { type ChangeSet, type Database, JournalGap, type NewSet, WriteClash } from '../../src/database/database.ts';
+import { rowsPerPage } from '../../src/database/loaded-rows.ts';
+import type { RecordPlace, SharedQuery } from '../../src/database/shared-records.ts';
 import { Snapshot } from '../../src/database/snapshot.ts';
 import { Store } from '../../src/database/store.ts';
 import { keyOf, snapshotTables, tableNamed } from '../../src/database/tables.ts';
@@ -22,13 +24,22 @@ const status = (node: string, to: string): JournalChanges => ({ nodelist: [[node
 /** In the journal if it has a revision. */
 const set = (sequence: number, changes: JournalChanges, revision?: number): ChangeSet => ({
   sequence,
+  fence: sequence,
   changes,
   journal: revision === undefined ? undefined : { ...testOrigin, run: `run ${revision}`, revision, time: 7 },
 });
 
+/** What is given to `write` so that it becomes that. */
+const newSet = ({ changes, journal }: ChangeSet, isObservation = false): NewSet => ({
+  changes,
+  journal,
+  isObservation,
+});
+const observed = (changes: JournalChanges): NewSet => ({ changes, journal: undefined, isObservation: true });
+
 /** What every implementation of `Database` must do. */
-export function databaseContract(name: string, makePlace: () => Promise<Place>): void {
-  describe(`${name} as a database`, () => {
+export function databaseContract(engine: string, makePlace: () => Promise<Place>): void {
+  describe(`${engine} as a database`, () => {
     let place: Place;
     let database: Database;
     let other: Database;
@@ -42,7 +53,9 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       await place.remove();
     });
 
-    const write = (base: number, ...sets: ChangeSet[]) => database.write({ base, sets, audit: [] });
+    const write = (base: number, ...sets: ChangeSet[]) => writeBy(database, base, ...sets);
+    const writeBy = (by: Database, base: number, ...sets: ChangeSet[]) =>
+      by.write({ base, sets: sets.map((each) => newSet(each)), audit: [] });
     const loaded = async () => Snapshot.of(await other.load());
     const log = (after: number, limit: number, where = {}) => other.readLog({ table: 'auditlog', where, after, limit });
 
@@ -53,6 +66,10 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       expect(await other.changesAfter(0)).toEqual([]);
     });
 
+    test('takes a batch in which nothing is', async () => {
+      expect(await database.write({ base: 0, sets: [], audit: [] })).toBe(0);
+    });
+
     test('loads what was written, whatever the changes', async () => {
       const sequences = fc.sample(fc.array(clusterEdits, { minLength: 8, maxLength: 16 }), 3).flat();
       const store = await Store.open(database);
@@ -61,6 +78,22 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       const read = await loaded();
       expect(contents(read, snapshotTables)).toEqual(contents(store.current, snapshotTables));
       expect([read.revision, read.sequence]).toEqual([store.current.revision, store.current.sequence]);
+    });
+
+    test('loads tables of several pages whole, also by several keys, with empty ones and rare characters in them', async () => {
+      const count = 2 * rowsPerPage + 1;
+      // UTF-8 and UTF-16 order these two differently.
+      const names = ['', '\u{1f5a5}', '\uff5e', ...Array.from({ length: count - 3 }, (_, i) => `n${i}`)];
+      const lists = names.slice(1).map((node) => ({ node, groups: 'all' }));
+      const ports = names.map((port, i) => ({ node: `n${i % 3}`, switch: 's1', ...(port === '' ? {} : { port }) }));
+      const rowsOf = (table: string, rows: readonly Record<string, string>[]) =>
+        rows.map((row) => [keyOf(tableNamed(table), row), null, row] as const);
+      await write(0, set(1, { nodelist: rowsOf('nodelist', lists), switch: rowsOf('switch', ports) }, 1));
+      const read = await loaded();
+      const byKey = (rows: ReturnType<typeof rowsOf>) => new Map(rows.map(([key, , row]) => [key, row]));
+      expect(new Map(read.rows('switch').entries())).toEqual(byKey(rowsOf('switch', ports)));
+      expect(new Map(read.rows('nodelist').entries())).toEqual(byKey(rowsOf('nodelist', lists)));
+      expect(read.rows('nodelist').keys()).toEqual(names.slice(1).sort());
     });
 
     test('tells the change sets after each, as they were written, volatile ones in their place', async () => {
@@ -223,18 +256,22 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
 
     test('tells a change set of any size whole, from the journal too', async () => {
       const rows = Array.from({ length: 50_000 }, (_, i) => [`k${i}`, null, { key: `k${i}`, value: 'x' }] as const);
-      await write(0, set(1, { site: rows }, 1), set(2, site('last', 'x'), 2));
-      const [last, large] = (await Array.fromAsync(other.readJournal({ after: 0, until: 2 }))).flat();
-      expect([last!.revision, large!.revision]).toEqual([2, 1]);
+      const gone = rows.map(([key, , row]) => [key, row, null] as const);
+      await write(0, set(1, { site: rows }, 1), set(2, site('last', 'x'), 2), set(3, { site: gone }, 3));
+      const [later, last, large] = (await Array.fromAsync(other.readJournal({ after: 0, until: 3 }))).flat();
+      expect([later!.revision, last!.revision, large!.revision]).toEqual([3, 2, 1]);
       expect(large!.changes['site']).toEqual(rows);
-      const parts = (await Array.fromAsync(other.readChanges(0, 2))).flat();
-      expect(parts.flatMap((part) => part['site']!)).toHaveLength(rows.length + 1);
+      expect(later!.changes['site']).toEqual(gone);
+      const parts = (await Array.fromAsync(other.readChanges(0, 3))).flat();
+      expect(parts.flatMap((part) => part['site']!)).toHaveLength(2 * rows.length + 1);
     });
 
     test('writes a batch as a whole or not at all', async () => {
       const broken = set(2, { site: [['c', null, { nocolumn: 'x' }]] }, 2);
       const audit = [auditText(auditRecord(1))];
-      await expect(database.write({ base: 0, sets: [set(1, site('a', 'b'), 1), broken], audit })).rejects.toThrow();
+      await expect(
+        database.write({ base: 0, sets: [set(1, site('a', 'b'), 1), broken].map((each) => newSet(each)), audit }),
+      ).rejects.toThrow();
       expect((await loaded()).rows('site').size).toBe(0);
       expect(await other.changesAfter(0)).toEqual([]);
       expect(await log(0, 10)).toEqual([]);
@@ -245,16 +282,46 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       ['change set', set(1, site('a', 'b'), 1)],
       ['volatile change', set(1, status('n1', 'x'))],
     ])('refuses a batch that does not go on from the latest %s', async (_what, first) => {
-      await other.write({ base: 0, sets: [first], audit: [] });
+      await writeBy(other, 0, first);
       const audit = [auditText(auditRecord(1))];
-      await expect(database.write({ base: 0, sets: [set(1, site('c', 'd'), 1)], audit })).rejects.toThrow(WriteClash);
+      await expect(database.write({ base: 0, sets: [newSet(set(1, site('c', 'd'), 1))], audit })).rejects.toThrow(
+        WriteClash,
+      );
       await expect(database.write({ base: 0, sets: [], audit })).rejects.toThrow(WriteClash);
       expect(await other.changesAfter(0)).toEqual([first]);
       expect(await log(0, 10)).toEqual([]);
     });
 
+    test('takes observations whatever was written before, numbers them, and lets changes go on from before them', async () => {
+      const observe = (by: Database, ...sets: JournalChanges[]) =>
+        by.write({ base: undefined, sets: sets.map(observed), audit: [] });
+      expect(await write(0, set(1, { nodelist: [['n1', null, { node: 'n1' }]] }, 1))).toBe(1);
+      expect(await observe(other, status('n1', 'a'), status('n1', 'b'))).toBe(3);
+      expect(await observe(database, status('n1', 'c'))).toBe(4);
+      const change = set(5, { nodelist: [['n1', { groups: null }, { groups: 'all' }]] }, 2);
+      expect(await write(1, change)).toBe(5);
+      const told = (sequence: number, fence: number, to: string) => ({ ...set(sequence, status('n1', to)), fence });
+      expect(await other.changesAfter(1)).toEqual([
+        told(2, 1, 'a'),
+        told(3, 1, 'b'),
+        told(4, 1, 'c'),
+        { ...change, fence: 2 },
+      ]);
+      const read = await loaded();
+      expect([read.revision, read.sequence, read.fence]).toEqual([2, 5, 2]);
+      expect(read.get('nodelist', 'n1')).toEqual({ node: 'n1', groups: 'all', status: 'c' });
+      await expect(write(1, set(6, site('a', 'b'), 3))).rejects.toThrow(WriteClash);
+    });
+
+    test('writes no observation of a row that is gone', async () => {
+      await write(0, set(1, { nodelist: [['n1', null, { node: 'n1' }]] }, 1));
+      await write(1, set(2, { nodelist: [['n1', { node: 'n1' }, null]] }, 2));
+      await other.write({ base: undefined, sets: [observed(status('n1', 'up'))], audit: [] });
+      expect((await loaded()).rows('nodelist').size).toBe(0);
+    });
+
     test('takes audit records alone whatever was written before', async () => {
-      await other.write({ base: 0, sets: [set(1, site('a', 'b'), 1)], audit: [] });
+      await writeBy(other, 0, set(1, site('a', 'b'), 1));
       await database.write({ base: undefined, sets: [], audit: [auditText(auditRecord(1))] });
       expect(await log(0, 10)).toHaveLength(1);
       expect(await other.changesAfter(1)).toEqual([]);
@@ -264,11 +331,11 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       let [calls, endedCalls] = [0, 0];
       const end = database.watch(() => endedCalls++);
       const endOther = database.watch(() => calls++);
-      await other.write({ base: 0, sets: [set(1, site('a', 'b'), 1)], audit: [] });
+      await writeBy(other, 0, set(1, site('a', 'b'), 1));
       await expect.poll(() => Math.min(calls, endedCalls)).toBeGreaterThan(0);
       end();
       [calls, endedCalls] = [0, 0];
-      await other.write({ base: 1, sets: [set(2, status('n1', 'x'))], audit: [] });
+      await writeBy(other, 1, set(2, status('n1', 'x')));
       await expect.poll(() => calls).toBeGreaterThan(0);
       expect(endedCalls).toBe(0);
       endOther();
@@ -303,6 +370,132 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       expect(await log(0, 10)).toEqual([]);
       await audit(4_000);
       expect((await log(0, 10)).map((row) => row['recid'])).toEqual(['4']);
+    });
+
+    test('removes records of a log up to a number but for some, in the middle of a block too, and goes on counting', async () => {
+      const audit = (times: readonly number[]) =>
+        database.write({ base: undefined, sets: [], audit: times.map((time) => auditText(auditRecord(time))) });
+      await audit(Array.from({ length: 1_500 }, (_, i) => i));
+      await other.pruneLog('auditlog', 1_201, [7, 1_100]);
+      const [first, second, third, ...more] = await log(0, 1_000);
+      expect([first, second, third].map((row) => [row!['recid'], row!['audittime']])).toEqual(
+        [7, 1_100, 1_201].map((number) => [String(number), new Date(number - 1).toISOString()]),
+      );
+      expect(more).toHaveLength(299);
+      await other.pruneLog('auditlog', 1_501, [7]);
+      await audit([4_000]);
+      expect((await log(0, 10)).map((row) => row['recid'])).toEqual(['7', '1501']);
+      await other.pruneLog('auditlog', 1_502, []);
+      expect(await log(0, 10)).toEqual([]);
+    });
+
+    describe('keeps records that servers share', () => {
+      const lease = (holder: string, body = '') => ({ kind: 'lease', name: 'dhcp', holder, body });
+      const minute = 60_000;
+
+      test('of which one server has each until its time is over, and may keep it', async () => {
+        expect(await database.shared.claim(lease('a', 'first'), minute)).toBe(true);
+        expect(await other.shared.claim(lease('b'), minute)).toBe(false);
+        expect(await database.shared.claim(lease('a', 'second'), 0)).toBe(true);
+        expect(await other.shared.get('lease', 'dhcp')).toBeUndefined();
+        expect(await other.shared.claim(lease('b', 'third'), minute)).toBe(true);
+        expect(await database.shared.claim(lease('a'), minute)).toBe(false);
+        expect(await database.shared.get('lease', 'dhcp')).toEqual(lease('b', 'third'));
+      });
+
+      test('that only their holder gives back', async () => {
+        await database.shared.claim(lease('a'), minute);
+        await other.shared.release(lease('b'));
+        expect(await other.shared.claim(lease('b'), minute)).toBe(false);
+        await database.shared.release(lease('a'));
+        expect(await other.shared.claim(lease('b'), minute)).toBe(true);
+      });
+
+      test('of which a server takes many at once, and hears who has the others', async () => {
+        const node = (name: string, holder: string) => ({ kind: 'node', name, holder, body: `for ${holder}` });
+        const all = (holder: string, ...names: string[]) => names.map((name) => node(name, holder));
+        expect(await database.shared.claimAll(all('a', 'n1', 'n2'), minute)).toEqual([]);
+        expect(await other.shared.claimAll(all('b', 'n3', 'n2', 'n4'), minute)).toEqual([node('n2', 'a')]);
+        // Again, to keep them.
+        expect(await database.shared.claimAll(all('a', 'n2', 'n1'), minute)).toEqual([]);
+        await other.shared.releaseAll('node', ['n1', 'n2', 'n3'], 'b');
+        expect(await database.shared.claimAll(all('a', 'n1', 'n2', 'n3', 'n4'), minute)).toEqual([node('n4', 'b')]);
+        await database.shared.releaseAll('node', ['n1', 'n2', 'n3'], 'a');
+        expect(await other.shared.claimAll(all('b', 'n1', 'n2', 'n3', 'n4'), minute)).toEqual([]);
+        expect([await other.shared.claimAll([], minute), await other.shared.releaseAll('node', [], 'b')]).toEqual([
+          [],
+          undefined,
+        ]);
+      });
+
+      test('that many who ask at once get once', async () => {
+        const asked = ['a', 'b', 'c', 'd', 'e', 'f'].map((holder, i) =>
+          (i % 2 === 0 ? database : other).shared.claim(lease(holder), minute),
+        );
+        expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);
+      });
+
+      test('by name, the latest first, and forgets them when their time is over', async () => {
+        const record = (name: string, holder: string) => ({ kind: 'run', name, holder, body: `body of ${name}` });
+        const list = async (holder?: string) =>
+          (await other.shared.list({ kind: 'run', holder, limit: 2 })).map(({ name }) => name);
+        for (const [name, holder] of [
+          ['r1', 'a'],
+          ['r2', 'b'],
+          ['r3', 'a'],
+        ] as const)
+          await database.shared.put([record(name, holder)], minute);
+        await database.shared.put([{ ...record('x', 'a'), kind: 'other' }], minute);
+        expect([await list(), await list('a'), await list('b'), await list('c')]).toEqual([
+          ['r3', 'r2'],
+          ['r3', 'r1'],
+          ['r2'],
+          [],
+        ]);
+        const besides = await other.shared.list({ kind: 'run', besides: 'a', limit: 2 });
+        expect(besides.map(({ name }) => name)).toEqual(['r2']);
+        await database.shared.put([{ ...record('r1', 'c'), body: 'more' }, record('r3', 'a')], minute);
+        expect(await other.shared.get('run', 'r1')).toEqual({ kind: 'run', name: 'r1', holder: 'c', body: 'more' });
+        expect(await list()).toEqual(['r3', 'r2']);
+        await database.shared.put([record('r3', 'a')], 0);
+        await database.shared.remove('run', ['r2']);
+        await database.prune({ journalBefore: 0, auditBefore: 0, eventsBefore: 0 });
+        expect([await list(), await other.shared.get('other', 'x')]).toEqual([
+          ['r1'],
+          { ...record('x', 'a'), kind: 'other' },
+        ]);
+      });
+    });
+
+    test('lists the records that servers share by what they are about and what they say, in portions', async () => {
+      const names = Array.from({ length: 5 }, (_, i) => `r${i}`);
+      for (const [i, name] of names.entries()) {
+        const record = { kind: 'run', name, holder: 'a', body: `{"state":"${i % 2}"}`, about: i < 4 ? 'anna' : 'bert' };
+        await database.shared.put([record], 60_000);
+      }
+      const list = (query: Partial<SharedQuery>) => other.shared.list({ kind: 'run', limit: 2, ...query });
+      const found: string[][] = [];
+      for (let after: RecordPlace | undefined; found.length < 3; ) {
+        const portion = await list({ about: 'anna', after });
+        found.push(portion.map(({ name }) => name));
+        after = portion.at(-1) ?? after;
+      }
+      expect(found).toEqual([['r3', 'r2'], ['r1', 'r0'], []]);
+      const even = await list({ texts: ['"state":"0"', 'state'], limit: 9 });
+      expect(even.map(({ name }) => name)).toEqual(['r4', 'r2', 'r0']);
+      expect(await list({ about: 'bert', texts: ['"state":"1"'] })).toEqual([]);
+    });
+
+    test('shortens claims that the clock of the database makes too long', async () => {
+      const hour = 3_600_000;
+      const claim = (kind: string, holder: string) =>
+        database.shared.claim({ kind, name: 'dhcp', holder, body: '' }, hour);
+      for (const kind of ['lease', 'server', 'other']) await claim(kind, 'a');
+      await other.shared.shorten(['lease', 'server'], hour);
+      expect(await claim('lease', 'b')).toBe(false);
+      await other.shared.shorten(['lease', 'server'], 50);
+      await expect.poll(async () => [await claim('lease', 'b'), await claim('server', 'b')]).toEqual([true, true]);
+      expect(await claim('other', 'b')).toBe(false);
     });
 
     test('refuses writes after it was closed, instead of waiting for ever', async () => {

@@ -146,6 +146,7 @@ describe('whoever follows', () => {
     });
     expect((await following.next()).value).toEqual({
       sequence: sequence + 2,
+      fence: cluster.current.fence,
       changes: { nodelist: [['n1', {}, { status: 'b' }]] },
       journal: undefined,
     });

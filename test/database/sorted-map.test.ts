@@ -40,6 +40,8 @@ describe.each([
         }
         expect(map.keys()).toEqual(entriesOf(model).map(([name]) => name));
         expect(map.values()).toEqual(entriesOf(model).map(([, value]) => value));
+        const even = entriesOf(model).filter(([, value]) => value % 2 === 0);
+        expect(map.keysWhere((value) => value % 2 === 0)).toEqual(even.map(([name]) => name));
         expect(map.get(probe)).toBe(model.get(probe));
         expect(map.has(probe)).toBe(model.has(probe));
         const begins = entriesOf(model).filter(([name]) => name.startsWith(probe));

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ChangeSet, Retention } from '../../src/database/database.ts';
+import type { NewSet, Retention } from '../../src/database/database.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite.ts';
 import { Store } from '../../src/database/store.ts';
 import { tables } from '../../src/database/tables.ts';
@@ -132,10 +132,10 @@ test('what is older than its retention goes, the revision stays', async () => {
 });
 
 test('of volatile changes the latest are kept', async () => {
-  const status = (rows: number, sequence: number): ChangeSet => ({
-    sequence,
+  const status = (rows: number, sequence: number): NewSet => ({
     changes: { nodelist: Array.from({ length: rows }, (_, i) => [`n${i}`, {}, { status: `s${sequence}` }]) },
     journal: undefined,
+    isObservation: false,
   });
   const database = await SqliteDatabase.open(file);
   const write = (base: number, rows: number) => database.write({ base, sets: [status(rows, base + 1)], audit: [] });

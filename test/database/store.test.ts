@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RowChange } from '../../src/database/changeset.ts';
+import type { Database } from '../../src/database/database.ts';
 import { Draft } from '../../src/database/draft.ts';
 import type { Snapshot } from '../../src/database/snapshot.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite.ts';
@@ -123,6 +124,25 @@ describe('change sets', () => {
     expect(stored('counter')).toBe('1');
     expect(begun).toBe(2);
     expect((await long).snapshot.get('site', 'others')?.['value']).toBe('1');
+  });
+
+  test('one in slices goes on while somebody else observes, and both are there', async () => {
+    await cluster.put(['nodelist', { node: 'n1', groups: 'all' }]);
+    const other = await Store.open(await SqliteDatabase.open(cluster.file));
+    let begun = 0;
+    let isObserved = false;
+    const long = cluster.store.change(testOrigin, function* (head) {
+      begun++;
+      while (!isObserved) yield;
+      return nodelist({ groups: 'other' })(head);
+    });
+    await other.observe(testOrigin, nodelist({ status: 'booted' }));
+    await expect.poll(() => cluster.current.get('nodelist', 'n1')?.['status']).toBe('booted');
+    isObserved = true;
+    const { snapshot } = await long;
+    expect(snapshot.get('nodelist', 'n1')).toEqual({ node: 'n1', groups: 'other', status: 'booted' });
+    expect(begun).toBe(1);
+    await other.close();
   });
 
   test('that change nothing have no revision and no journal row, but wait for what they saw', async () => {
@@ -341,6 +361,22 @@ describe('when somebody else commits in between', () => {
     expect(cluster.current.get('site', 'other')?.['value']).toBe('here');
   });
 
+  test('one is settled once, also if not all that they did can be read at first', async () => {
+    await cluster.close();
+    let reads = 0;
+    const around = (database: Database): Database => ({
+      ...silent(database),
+      changesAfter: (sequence) => (++reads === 2 ? Promise.reject(new Error('lost')) : database.changesAfter(sequence)),
+    });
+    cluster = await memoryStore({ around });
+    const another = await Store.open(await SqliteDatabase.open(cluster.file));
+    await another.change(testOrigin, increment);
+    await cluster.store.change(testOrigin, increment);
+    expect(reads).toBeGreaterThan(1);
+    expect(stored('counter')).toBe('2');
+    await another.close();
+  });
+
   test('a change set that the newer state does not allow is refused with its own error', async () => {
     const onlyOnce = (head: Snapshot) => {
       if (head.get('site', 'counter')) throw new Error('taken');
@@ -359,6 +395,44 @@ describe('when somebody else commits in between', () => {
       nodelist({ status: `after ${head.get('site', 'counter')?.['value']}` })(head),
     );
     expect(queryOutside(cluster.file, 'select status from nodelist')).toEqual([{ status: 'after 2' }]);
+  });
+
+  test('what others have observed is taken over, and nothing is computed again for it', async () => {
+    await cluster.put(['nodelist', { node: 'n1', groups: 'all' }]);
+    await expect.poll(() => other.current.get('nodelist', 'n1')).toBeDefined();
+    await other.observe(testOrigin, nodelist({ status: 'booted' }));
+    let computed = 0;
+    const grouped = (groups: string) => (head: Snapshot) => {
+      computed++;
+      return nodelist({ groups })(head);
+    };
+    const all = await Promise.all(['a', 'b'].map((group) => cluster.store.change(testOrigin, grouped(group))));
+    expect(computed).toBe(2);
+    expect(all[1]!.snapshot.get('nodelist', 'n1')).toEqual({ node: 'n1', groups: 'b', status: 'booted' });
+    expect(queryOutside(cluster.file, 'select groups, status from nodelist')).toEqual([
+      { groups: 'b', status: 'booted' },
+    ]);
+    await expect.poll(() => other.current.get('nodelist', 'n1')).toEqual(cluster.current.get('nodelist', 'n1'));
+  });
+
+  test('what is observed of a row that they have removed meanwhile changes nothing', async () => {
+    await cluster.put(['nodelist', { node: 'n1', groups: 'all' }]);
+    await expect.poll(() => other.current.get('nodelist', 'n1')).toBeDefined();
+    await other.change(testOrigin, (head) => [
+      { table: 'nodelist', key: 'n1', before: head.get('nodelist', 'n1'), after: undefined },
+    ]);
+    await cluster.store.observe(testOrigin, (head) => [
+      {
+        table: 'nodelist',
+        key: 'n1',
+        before: head.get('nodelist', 'n1'),
+        after: { ...head.get('nodelist', 'n1'), status: 'booted' },
+      },
+    ]);
+    expect(cluster.current.get('nodelist', 'n1')).toBeUndefined();
+    expect(queryOutside(cluster.file, 'select * from nodelist')).toEqual([]);
+    await expect.poll(() => other.current.sequence).toBe(cluster.current.sequence);
+    expect(other.current.get('nodelist', 'n1')).toBeUndefined();
   });
 
   test('a change set so large that the journal keeps it in parts is read whole', async () => {

@@ -52,7 +52,9 @@ describe('an act', () => {
   test('of an unknown node or in a dry run touches nothing', async () => {
     auditedBefore = [];
     await expect(cluster.run(touch, { range: 'n1,n9' })).rejects.toThrow('n9');
-    await expect(cluster.run(touch, { range: 'n1' }, { dryRun: true })).rejects.toThrow('dryRun');
+    await expect(cluster.run(touch, { range: 'n1' }, { dryRun: true })).rejects.toThrow(
+      'touch has no dry run, and nothing was done',
+    );
     expect(auditedBefore).toEqual([]);
   });
 });

@@ -25,6 +25,7 @@ import { openRemoteNodes, Remote, type RemoteSettings } from '../../src/nodes/re
 import { readShellRequest } from '../../src/nodes/remote/shell-request.ts';
 import { ServiceProcessorTrust } from '../../src/drivers/bmc/certificate-trust.ts';
 import { SshHostKeys, type SshKeys } from '../../src/nodes/ssh-keys.ts';
+import type { ServiceSettings } from '../../src/worker/services.ts';
 import { filesDriver } from '../drivers/files/index.ts';
 import { memoryStore, nodeResultsOf, scratchDirectory, testOrigin, type TestStore } from '../harness/store.ts';
 import { labAccounts } from '../lab/addresses.ts';
@@ -47,6 +48,7 @@ const settings: RemoteSettings = {
   commandSeconds: 60,
   keepSeconds: 5,
   outputLimit: 1 << 20,
+  clientBytes: 1 << 20,
   sources: [join(data, 'files')],
   networks: undefined,
   postscripts: join(data, 'scripts'),
@@ -130,6 +132,9 @@ const shown = (results: readonly NodeResult[]): object[] =>
 const here = async <Args>(command: AnyPerNode<Args>, args: Args): Promise<NodeResult[]> =>
   nodeResultsOf(await cluster.run(command, args));
 
+const hardware = { powerTimeout: 10 } as ServiceSettings['hardware'];
+const workerSettings: ServiceSettings = { hardware, remote: settings };
+
 /** The jobs that were sent, as text. */
 const sent: string[] = [];
 
@@ -157,7 +162,7 @@ async function elsewhere<Args extends { readonly range: string }>(
 ): Promise<NodeResult[]> {
   const snapshot = cluster.current;
   const nodes = knownNodes(snapshot, args.range, {});
-  const caller = { user: 'root', client: '127.0.0.1', addresses: ['127.0.0.1'], hasFullRights: () => true };
+  const caller = { user: 'root', groups: [], client: '127.0.0.1', addresses: ['127.0.0.1'], hasFullRights: () => true };
   const scope: Scope<ServiceName> = Object.assign(Object.create(cluster.services), {
     caller,
     selection: { nodes, objects: nodes },
@@ -168,7 +173,7 @@ async function elsewhere<Args extends { readonly range: string }>(
   ): AsyncIterable<readonly NodeResult<unknown>[]> {
     const { job, failed } = await jobOf(command, 'root', some, plan);
     yield failed;
-    yield* workElsewhere({ settings, keys, job: JSON.stringify(job) });
+    yield* workElsewhere({ settings: workerSettings, privateKey: keys.privateKey, job: JSON.stringify(job) });
   }
   const results = again(nodes, command.prepare(snapshot, args, scope));
   const finishing: FinishScope<unknown, unknown, unknown, ServiceName> = Object.assign(Object.create(scope), {

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tableNamed } from '../../src/database/tables.ts';
+import { WorkClaims } from '../../src/dispatch/work-claims.ts';
 import type { Outcome, Request } from '../../src/dispatch/request.ts';
 import { logRows } from '../../src/objects/table-access.ts';
 import { LongWork } from '../../src/work/long-work.ts';
@@ -17,7 +18,10 @@ let data: string;
 beforeEach(async () => {
   data = scratchDirectory();
   cluster = await memoryStore({ audit: true });
-  const longWork = new LongWork({ seconds: 600, atOnce: 1, reserve: 1 }, { data, log: pino({ level: 'silent' }) });
+  const log = pino({ level: 'silent' });
+  const { shared } = cluster.store.database;
+  const claims = new WorkClaims({ shared, servers: { id: 'a', name: 'mn', machine: undefined }, data, log });
+  const longWork = new LongWork({ seconds: 600, atOnce: 1, reserve: 1 }, { data, log, claims });
   Object.assign(cluster.services, { longWork });
 });
 afterEach(async () => {
@@ -51,18 +55,20 @@ describe('long work', () => {
   });
 
   test('that the policy does not allow touches nothing', async () => {
+    await cluster.put(['passwd', { key: 'xcat', username: 'anna' }]);
     await cluster.put(['policy', { priority: '5', name: 'anna', commands: 'toil', parameters: 'hers', rule: 'allow' }]);
-    await expect(run('one', [], { user: 'anna' })).rejects.toThrow('User "anna" may not run toil');
+    await expect(run('one', [], { user: 'anna', login: undefined })).rejects.toThrow('User "anna" may not run toil');
     expect(await statuses()).toEqual(['Denied']);
     expect(existsSync(join(data, 'long-work'))).toBe(false);
-    await workOf(await run('hers', [], { user: 'anna' })).ended;
+    await workOf(await run('hers', [], { user: 'anna', login: undefined })).ended;
   });
 
   test('that had to wait is judged again when its turn comes', async () => {
+    await cluster.put(['passwd', { key: 'xcat', username: 'anna' }]);
     await cluster.put(['policy', { priority: '5', name: 'anna', commands: 'toil', rule: 'allow' }]);
     const flag = join(data, 'flag');
     const first = await run('first', [{ wait: flag }]);
-    const second = await run('second', [{ profile: 'never' }], { user: 'anna' });
+    const second = await run('second', [{ profile: 'never' }], { user: 'anna', login: undefined });
     const { runs } = cluster.services;
     expect(runs.show(second.run.id, 'anna', false)).toMatchObject({
       state: 'running',

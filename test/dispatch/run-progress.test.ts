@@ -45,7 +45,7 @@ test('who reads slowly misses lines, is told how many, and costs a bounded amoun
 });
 
 test('lines of runs count as memory: those of the oldest finished run are dropped first', () => {
-  const runs = new Runs({ age: 1_000, count: 10, memory: 600_000 });
+  const runs = new Runs({ limits: { age: 1_000, count: 10, memory: 600_000 } });
   const [first, second, third] = ['a', 'b', 'c'].map(() => {
     const run = runs.begin('toil', 'anna', 'long');
     for (let i = 0; i < 60; i++) runs.report(run, { lines: ['x'.repeat(4_000)], done: i, of: 60 });

@@ -5,7 +5,7 @@ let now: number;
 let runs: Runs;
 beforeEach(() => {
   now = 0;
-  runs = new Runs({ age: 1_000, count: 10, memory: 100_000 }, () => now);
+  runs = new Runs({ limits: { age: 1_000, count: 10, memory: 100_000 }, now: () => now });
 });
 
 function finished(kind: 'query' | 'change' | 'per-node', user = 'anna'): string {

@@ -1,28 +1,24 @@
-import type { AnyPerNode, WorkerServices } from '../../src/commands/per-node.ts';
 import { nodestat } from '../../src/commands/nodestat.ts';
+import type { AnyPerNode } from '../../src/commands/per-node.ts';
 import { rpower } from '../../src/commands/rpower.ts';
 import { updatenode } from '../../src/commands/updatenode.ts';
 import { xdcp } from '../../src/commands/xdcp.ts';
 import { xdsh } from '../../src/commands/xdsh.ts';
-import { AddressGuard } from '../../src/core/address-guard.ts';
 import type { Effect } from '../../src/core/effects.ts';
 import type { NodeResult } from '../../src/core/results.ts';
 import { type Job, planOf } from '../../src/dispatch/job.ts';
 import { workOn } from '../../src/dispatch/work.ts';
-import { Devices, type DeviceTarget } from '../../src/drivers/devices.ts';
+import { Devices } from '../../src/drivers/devices.ts';
 import { Governor } from '../../src/drivers/governor.ts';
 import { makeDrivers } from '../../src/drivers/registry.ts';
-import { NodeProbes } from '../../src/nodes/node-probes.ts';
 import { LocalFiles } from '../../src/nodes/remote/local-files.ts';
-import { openRemoteNodes, type RemoteSettings } from '../../src/nodes/remote/remote.ts';
-import type { RemoteTarget } from '../../src/nodes/remote/targets.ts';
-import type { SshKeys } from '../../src/nodes/ssh-keys.ts';
+import { OwnServices, type ServiceSettings } from '../../src/worker/services.ts';
 import { filesDriver } from '../drivers/files/index.ts';
 
 /** What a process without a database is told. */
 export interface Order {
-  readonly settings: RemoteSettings;
-  readonly keys: SshKeys;
+  readonly settings: ServiceSettings;
+  readonly privateKey: string;
   /** A job as JSON text. */
   readonly job: string;
 }
@@ -37,49 +33,20 @@ const commands: readonly AnyPerNode<never>[] = [rpower, xdsh, xdcp, updatenode, 
 
 const send = (message: Message): void => void process.send!(message);
 
-/** Keys and certificates by name: those that targets bring, and those that are seen here first. */
-function memoryTrust(told: (node: string, value: string) => Effect) {
-  const known = new Map<string, string>();
-  return {
-    add: (name: string, value: string | undefined) => value !== undefined && known.set(name, value),
-    known: (name: string) => known.get(name),
-    async learn(node: string, value: string) {
-      if (known.has(node)) return;
-      known.set(node, value);
-      send({ node, effect: told(node, value) });
-    },
-    howToForget: (name: string) => `DELETE /tables/sshhostkey/rows/node=${name}.`,
-    howToLearn: () => '',
-  };
-}
-
-async function carryOut({ settings, keys, job: text }: Order): Promise<void> {
+/** Does a job with what workers do theirs with, and with a driver that only tests have. */
+async function carryOut({ settings, privateKey, job: text }: Order): Promise<void> {
   const job = JSON.parse(text) as Job;
-  const hostKeys = memoryTrust((_node, key) => ({ kind: 'host-key', key }));
-  const certificates = memoryTrust((_node, fingerprint) => ({ kind: 'certificate', fingerprint }));
-  for (const [node, target] of Object.entries(job.targets)) {
-    const { access } = target as DeviceTarget & { readonly access?: { readonly certificate?: string } };
-    certificates.add(node, access?.certificate);
-    const to = ((target as { readonly to?: RemoteTarget }).to ?? target) as RemoteTarget;
-    hostKeys.add(node, to.hostKey);
-  }
-  const drivers = new Map([
-    ...makeDrivers({ trust: certificates, powerTimeout: 10_000 }),
-    ['files', filesDriver()] as const,
-  ]);
-  const workerServices: WorkerServices = {
-    devices: new Devices(drivers, new Governor()),
-    remote: openRemoteNodes(settings, keys, {
-      ...hostKeys,
-      known: (node) => [hostKeys.known(node)].filter((key) => key !== undefined),
-      policy: 'first-use',
-    }),
-    probes: new NodeProbes(new AddressGuard(undefined, 'node')),
-  };
+  const services = new OwnServices(settings, ({ powerTimeout }, trust) => {
+    const drivers = makeDrivers({ trust, powerTimeout: powerTimeout * 1_000 });
+    return new Devices(new Map([...drivers, ['files', filesDriver()] as const]), new Governor());
+  });
+  const nodes = Object.keys(job.targets);
+  for (const node of nodes) services.watch(node, (effect) => send({ node, effect }));
+  const targets = Object.fromEntries(nodes.map((node) => [node, services.bring(node, job.targets[node])]));
   const files = new LocalFiles();
   const command = commands.find(({ name }) => name === job.command)!;
-  const results = workOn(command, job.user, Object.keys(job.targets), planOf(job), {
-    workerServices,
+  const results = workOn(command, job.user, nodes, planOf({ ...job, targets }), {
+    workerServices: services.for({ ssh: { privateKey, hostKeys: 'first-use' } }),
     files,
     signal: new AbortController().signal,
     report(node, effect) {
@@ -88,7 +55,7 @@ async function carryOut({ settings, keys, job: text }: Order): Promise<void> {
     },
   });
   for await (const batch of results) for (const result of batch) send({ result });
-  await Promise.all([workerServices.devices.close(), workerServices.remote.close(), files.close()]);
+  await Promise.all([services.close(), files.close()]);
   process.send!({ done: true } satisfies Message, () => process.disconnect());
 }
 

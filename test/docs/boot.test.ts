@@ -18,6 +18,9 @@ async function makeImages({ server, inside, directory }: World): Promise<void> {
   inside.run('mount', '--bind', install, '/install');
   burnRocky(join(install, 'iso'), directory, false);
   await server.ok('POST', '/osimages', { iso: '/install/iso/Rocky-9.6-x86_64-dvd.iso' });
+  const installer = join(install, 'rocky9.6/x86_64/images/pxeboot');
+  mkdirSync(installer, { recursive: true });
+  for (const name of ['vmlinuz', 'initrd.img']) writeFileSync(join(installer, name), name);
   const place = join(install, 'netboot/rocky9.6/x86_64/compute');
   mkdirSync(place, { recursive: true });
   const [root, kernel, initrd] = ['root', 'kernel', 'initrd'].map((text) => Buffer.from(text));

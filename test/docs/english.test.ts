@@ -7,7 +7,7 @@ import { pageText } from './page.ts';
 const checkout = join(import.meta.dirname, '../..');
 const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: checkout });
 /** Their texts come from tables that have names of xCAT's and of hardware all over. */
-const generated = ['docs/reference/attributes.md', 'docs/reference/tables.md'];
+const generated = ['attributes', 'tables', 'xcat-options'].map((page) => `docs/reference/${page}.md`);
 
 /** What a reader reads as English: no code, no targets of links, no marks. */
 const prose = (text: string): string =>

@@ -42,7 +42,7 @@ it('groups settings by their first word', () => {
 it('docs/reference/commands.md has the commands of the server', () => {
   const page = readFileSync(join(docs, 'reference/commands.md'), 'utf8');
   const main = readFileSync(join(docs, '../src/main.ts'), 'utf8');
-  const commands = [...main.matchAll(/\.command\('(\w+)/g)].map(([, name]) => name!);
+  const commands = [...main.matchAll(/\.command\('([\w-]+)/g)].map(([, name]) => name!);
   expect(commands.length).toBeGreaterThan(3);
   for (const name of commands) expect(page).toContain(`| \`muster ${name}`);
 });

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'vitest';
 import { registryCa, startContainerRegistry, writeDebianLayout } from './fixtures/container-registry.ts';
+import { makeKit } from '../harness/kit.ts';
 import { burnRocky } from './fixtures/rocky-medium.ts';
 import { runPage } from './run-page.ts';
 import type { BareWorld } from './world.ts';
@@ -16,6 +17,9 @@ function fillInstall({ inside, directory }: BareWorld): void {
   inside.run('mount', '--bind', install, '/install');
   burnRocky(join(install, 'iso'), directory, true);
   mkdirSync(join(install, 'images'));
+  mkdirSync(join(install, 'kits/in'), { recursive: true });
+  makeKit(directory);
+  execFileSync('mv', [join(directory, 'tools-1.0-1.tar.bz2'), join(install, 'kits/in')]);
   const layout = join(directory, 'db.oci');
   writeDebianLayout(layout);
   execFileSync('tar', ['-cf', join(install, 'images/db.oci.tar'), '-C', layout, '.']);

@@ -27,7 +27,8 @@ export async function runBlocks(page: string, blocks: readonly Block[], world: W
   expect(shown.length, `${page} shows no commands`).toBeGreaterThan(0);
   const pieces = shown.map(({ block }) => `echo '${mark(block)}'\n${scriptOf(block)}\n`);
   const script = join(world.directory, 'page.sh');
-  writeFileSync(script, ['set -e', ...pieces].join('\n'));
+  // One pipe for both, so that what a block complains about stands in its output and not in the next one's.
+  writeFileSync(script, ['set -e', 'exec 2>&1', ...pieces].join('\n'));
   const { code, output } = await ended(world, script);
   const printed = output.split(/^@@ (\d+)\n/m);
   if (code !== 0)
@@ -75,11 +76,10 @@ function ended(world: World, script: string): Promise<{ code: number | null; out
     const child = spawn(program, args, {
       env: world.environment,
       cwd: world.directory,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'inherit'],
     });
     let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, output }));
   });

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Fault, Unreachable } from '../../src/core/errors.ts';
+import { Fault, NothingListens, Unreachable } from '../../src/core/errors.ts';
 import { Governor } from '../../src/drivers/governor.ts';
 
 const never = new AbortController().signal;
@@ -82,16 +82,19 @@ test('a silent device costs one wait: those behind fail with the first, later on
   expect(started).toEqual(['first', 'later']);
 });
 
-test('a device that answers with an error is asked again by the next', async () => {
-  const { started, fail, work } = controlled();
-  const governor = new Governor();
-  const first = governor.run('bmc', 'u', never, work('first'));
-  void governor.run('bmc', 'u', never, work('second'));
-  fail.get('first')!(new Fault('invalid', 'wrong password.'));
-  await expect(first).rejects.toThrow('wrong password');
-  await wait(0);
-  expect(started).toEqual(['first', 'second']);
-});
+test.each([new Fault('invalid', 'wrong password.'), new NothingListens('nobody answers there.')])(
+  'a device that answers with an error is asked again by the next: %s',
+  async (error) => {
+    const { started, fail, work } = controlled();
+    const governor = new Governor();
+    const first = governor.run('bmc', 'u', never, work('first'));
+    void governor.run('bmc', 'u', never, work('second'));
+    fail.get('first')!(error);
+    await expect(first).rejects.toThrow(error.message);
+    await wait(0);
+    expect(started).toEqual(['first', 'second']);
+  },
+);
 
 test('a device that answers nonsense costs one wait too, but is asked again by who comes later', async () => {
   const { started, fail, work } = controlled();

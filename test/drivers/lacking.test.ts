@@ -3,6 +3,9 @@ import { chvm, mkvm, rmigrate, rmvm } from '../../src/commands/machines.ts';
 import { clonevm } from '../../src/commands/clonevm.ts';
 import type { Command } from '../../src/commands/command.ts';
 import { rbeacon, rbootseq, renergy, reventlog } from '../../src/commands/hardware.ts';
+import { posture } from '../../src/commands/posture.ts';
+import { rbios } from '../../src/commands/rbios.ts';
+import { rmedia } from '../../src/commands/rmedia.ts';
 import { rspconfig } from '../../src/commands/rspconfig.ts';
 import { snapvm } from '../../src/commands/snapvm.ts';
 import { Devices } from '../../src/drivers/devices.ts';
@@ -54,12 +57,15 @@ const machine = 'virtual machine';
 test.each(
   [
     on(servers, machine, mkvm, { disks: [] }),
-    on(servers, machine, chvm, { cpus: '2', add: [], purge: [], resize: [] }),
+    on(servers, machine, chvm, { cpus: '2', add: [], purge: [], detach: [], resize: [] }),
     on(servers, machine, rmvm, {}),
     on(servers, machine, clonevm, { tomaster: 'golden' }),
     on(servers, machine, rmigrate, { target: 'elsewhere' }),
     on(servers, 'snapshots', snapvm, { action: 'list' }),
-    on(['ipmi', 'kvm'], 'boot order; nextboot chooses what boots next', rbootseq, {}),
+    on(['ipmi', 'kvm'], 'boot order; PUT /nodes/NODE/nextboot {"order":"net"} chooses what boots next', rbootseq, {}),
+    on(['ipmi', 'kvm'], 'virtual media; only Redfish has them', rmedia, { action: 'stat' }),
+    on(['ipmi', 'kvm'], 'settings of the BIOS; only Redfish has them', rbios, { action: 'get' }),
+    on(['kvm'], 'BMC whose protection could be looked at', posture, {}),
     on(['kvm'], 'identification light', rbeacon, { action: 'on' }),
     on(['kvm'], 'energy control', renergy, { attributes: [] }),
     on(['kvm'], 'event log', reventlog, { clear: false }),

@@ -183,7 +183,7 @@ describe('a dry run', () => {
   ])('is refused for what cannot be tried: %s %s', async (method, path) => {
     const reply = await tried(method, path);
     expect(errorOf(reply)).toEqual([403, 1]);
-    expect(reply.json.error[0]).toMatch(/cannot be tried with dryRun=1, and nothing was done/);
+    expect(reply.json.error[0]).toMatch(/has no dry run, and nothing was done/);
   });
 });
 
@@ -199,6 +199,8 @@ describe('the example of every command on nodes can be tried, and nothing arrive
       hosts: [{ node: 'compute', ip: '|\\D+(\\d+)$|127.96.0.($1)|' }],
       nodehm: [...exampleRows['nodehm']!, { node: 'chassis1', mgt: 'redfish' }],
       nodelist: [...exampleRows['nodelist']!, { node: 'chassis1', groups: 'all' }],
+      // It would ask its nodes what they draw.
+      powerbudget: [],
     }),
   );
 

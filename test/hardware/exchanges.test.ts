@@ -38,8 +38,10 @@ describe.each(['ipmi', 'hardware'])('answers at /xcatws as the reference system 
 
 const onSsh = ['xdsh', 'xdcp', 'updatenode'];
 const onHypervisors = ['chvm', 'clonevm', 'mkvm', 'rmigrate', 'rmvm', 'snapvm'];
-const onBootListener = ['rinstall', 'lsanswers'];
-const elsewhere = [...onSsh, ...onHypervisors, ...onBootListener];
+const onBootListener = ['rinstall', 'lsanswers', 'lsoverlay', 'sendoverlay'];
+/** These have tests of their own, on services and PDUs that have what they are about. */
+const onOtherHardware = ['lsoutlets', 'rbios', 'rflash', 'rmedia'];
+const elsewhere = [...onSsh, ...onHypervisors, ...onBootListener, ...onOtherHardware];
 /** Rows that want hardware; everything else is tried with the other rows, on nodes with SSH, on hypervisors, or with what machines boot from. */
 const rows = endpoints.filter(
   ({ command: { kind, name } }) =>
@@ -64,12 +66,13 @@ describe.each(roots.map(({ prefix: root }) => root))('every example works on har
 
   it.each(offered.map((row) => [`${row.method} ${row.path}`, row] as const))('%s', async (_name, row) => {
     // What IPMI does not have is tried on a node that has it.
-    const redfish = row.path.endsWith('/bootorder');
+    const redfish = /\/(bootorder|certificates|certificaterequests)$/.test(row.path);
     await server.ok('PUT', '/nodes/n1', { bmc: redfish ? services.addresses[0] : '' });
     await server.ok('PUT', '/nodes/n1', { mgt: redfish ? 'redfish' : '' });
     const path = row.example.path.replace('PASSWORD', 'secret');
     const reply = await server.call(row.method, path, { root, ...body(row) });
-    expect([reply.status, reply.text]).toEqual([200, expect.anything()]);
+    const made = /\/sp\/(accounts|certificaterequests)$/.test(row.path) && row.method === 'POST' ? 201 : 200;
+    expect([reply.status, reply.text]).toEqual([made, expect.anything()]);
     if (row.reply === 'none') return expect(reply.text).toBe('');
     if (row.reply === 'list') return expect(reply.json[0]).toBe((row.example.reply as string[])[0]);
     for (const [name, attributes] of Object.entries(row.example.reply as Record<string, object>)) {

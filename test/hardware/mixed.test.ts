@@ -49,7 +49,7 @@ describe('a mixed range', () => {
     expect((await services.state(1)).boot.target).toBe('Pxe');
   });
 
-  const known = 'which is not one of ipmi, redfish, openbmc, kvm';
+  const known = 'which is not one of ipmi, redfish, openbmc, kvm, pdu';
   const problems = [
     'bare: rpower is not possible: its attribute mgt is not set.',
     'nobmc: its attribute bmc, the address of its BMC, is not set.',
@@ -105,7 +105,7 @@ describe('a run', () => {
       { node: 'slow3', error: 'The run was cancelled.' },
       { summary: { nodes: 3, ok: 1, failed: 2, errorcode: 1 } },
     ]);
-    expect(await runOf(stream.run)).toMatchObject({ state: 'finished', ok: 1, failed: 2 });
+    expect(await runOf(stream.run)).toMatchObject({ state: 'cancelled', ok: 1, failed: 2 });
     const again = await server.call('DELETE', `/runs/${stream.run}`);
     expect(again.json.error[0]).toContain('has ended');
   });
@@ -114,7 +114,7 @@ describe('a run', () => {
     const stream = await openStream(server, 'GET', '/nodes/i1,slow2/vitals');
     await expect.poll(() => stream.lines.length).toBe(1);
     stream.leave();
-    await expect.poll(async () => (await runOf(stream.run)).state, { timeout: 2_500 }).toBe('finished');
+    await expect.poll(async () => (await runOf(stream.run)).state, { timeout: 2_500 }).toBe('cancelled');
     expect((await runOf(stream.run)).results).toContainEqual({ node: 'slow2', error: 'The client left.' });
   });
 

@@ -88,7 +88,8 @@ describe('a power action', () => {
     const { changes } = bmcs.state(0);
     const reply = await power('i1,rf', 'explode');
     expect(errorOf(reply)).toEqual([403, 1]);
-    const known = 'on, off, softoff, reset, boot, cycle, nmi, wake, suspend, stat, state, status, bmcstate, bmcreboot';
+    const known =
+      'on, off, softoff, reset, boot, cycle, nmi, wake, suspend, stat, state, status, bmcstate, bmcreboot, pduon, pduoff, pdustat, pdureset, chassison, chassisoff, chassisreset, chassisstat';
     expect(reply.json.error).toEqual([`"explode" is not a power action; known are ${known}.`]);
     expect(bmcs.state(0).changes).toEqual(changes);
   });

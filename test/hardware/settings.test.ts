@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { environmentFor, muster, program } from '../cli/command-line.ts';
 import { errorOf } from '../harness/errors.ts';
 import { anonymousEntries, queryOutside } from '../harness/raw-sqlite.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
@@ -92,6 +93,7 @@ describe('energy', () => {
     expect((await services.state(places[node])).limit).toEqual({ watts: 195, active: true });
     expect(await get(node, 'energy')).toEqual({
       averageAC: text(node === 'old' ? /^\d+ W$/ : /^na$/),
+      ...(node === 'old' ? {} : { powerusage: text(/^\d+ W$/) }),
       cappingmax: '1500 W',
       cappingmin: lowest,
       cappingstatus: 'on',
@@ -108,11 +110,14 @@ describe('energy', () => {
       /^new: cappingvalue 20 is outside the range of 50 to 1500 W/,
     );
     await expectRefused(put('new', 'energy', { cappingvalue: '101%' }), /^new: .*more than 100%/);
-    await expectRefused(put('new', 'energy', { cappingstatus: 'maybe' }), /^new: cappingstatus is on or off/);
-    await expectRefused(put('new', 'energy', { averageAC: '5' }), /^new: energy attribute averageAC cannot be set/);
+    await expectRefused(
+      put('new', 'energy', { cappingstatus: 'maybe' }),
+      /"maybe" is not a value of cappingstatus; give on or off/,
+    );
+    await expectRefused(put('new', 'energy', { averageAC: '5' }), /"averageAC" is not a settable energy attribute/);
     expect((await services.state(places.new)).changes).toEqual(changes);
-    await expectRefused(put('ip', 'energy', { cappingvalue: 'much' }), /^ip: .*"much"/);
-    await expectRefused(put('ip', 'energy', { averageAC: '5' }), /^ip: .*"averageAC" cannot be set/);
+    await expectRefused(put('ip', 'energy', { cappingvalue: 'much' }), /"much" is not a value of cappingvalue/);
+    await expectRefused(put('ip', 'energy', { averageAC: '5' }), /"averageAC" is not a settable energy attribute/);
     await expectRefused(server.call('GET', '/nodes/ip/energy/nosuch'), /^ip: .*"nosuch".*known: cappingstatus,/);
     expect(errorOf(await put('ip', 'energy', {}))).toEqual([400, 2]);
   });
@@ -472,6 +477,10 @@ describe('the event log', () => {
       text(/^BMC Uptime +\d+ s Power Supply, Presence Detected \(PSU1 Status\)$/),
       text(/^BMC Uptime +\d+ s Temperature, Upper Critical - going high \(CPU1 Temp reading 97 C/),
     ]);
+    const newest = await server.ok('GET', '/nodes/ip/eventlog?newest=1');
+    expect(newest.ip.eventlog).toEqual([expect.stringMatching(/CPU1 Temp/)]);
+    const none = await server.call('GET', '/nodes/ip/eventlog?newest=0');
+    expect(none.json.error[0]).toMatch(/^newest: give a number from 1 to 999999, not "0"/);
     const reply = await server.call('DELETE', '/nodes/ip/eventlog');
     expect([reply.status, reply.text]).toEqual([200, '']);
     expect(await get('ip', 'eventlog')).toEqual({ eventlog: [] });
@@ -553,5 +562,31 @@ describe('the nodes behind a node', () => {
     expect(reply.json.error).toEqual([
       text(/^ip: it is a single server with mgt=ipmi and has no subnodes; .* mgt=redfish\.$/),
     ]);
+  });
+});
+
+describe('the command line', () => {
+  const run = (...argv: string[]) => program(muster, argv, environmentFor(server, server.data));
+
+  it('shows MAC addresses alone, of all kinds of hardware that tell them', async () => {
+    for (const node of ['new', 'ob']) {
+      const { code, stdout } = await run('rinv', node, 'mac');
+      expect([code, stdout]).toEqual([
+        0,
+        text(new RegExp(`^(${node}: MAC Address \\d+: ([0-9a-f]{2}:){5}[0-9a-f]{2}\n)+$`)),
+      ]);
+      expect(Object.keys(await get(node, 'inventory/mac')).every((name) => name.startsWith('MAC Address'))).toBe(true);
+    }
+  });
+
+  it('reads and sets all that it names of BMCs, and refuses other names before anything is done', async () => {
+    const read = await run('rspconfig', 'ob', 'ipsrc', 'hostname', 'ntpservers');
+    expect([read.code, read.stdout.split('\n').filter((line) => line.startsWith('ob: ')).length]).toEqual([0, 3]);
+    expect((await run('rspconfig', 'ob', 'ntpservers=10.0.0.9')).code).toBe(0);
+    expect((await run('rspconfig', 'ob', 'ntpservers')).stdout).toContain('10.0.0.9');
+    const { changes } = await services.state(places.ob);
+    const wrong = await run('rspconfig', 'ob', 'ntpservers=10.0.0.8', 'nosuch=1');
+    expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining('Unsupported command: rspconfig nosuch')]);
+    expect((await services.state(places.ob)).changes).toEqual(changes);
   });
 });

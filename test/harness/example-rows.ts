@@ -30,6 +30,7 @@ export const exampleRows: Rows = {
     { priority: '1', name: 'root', rule: 'allow' },
     { priority: '6.1', name: 'operator', commands: 'lsdef,nodels', rule: 'allow' },
   ],
+  powerbudget: [{ name: 'rack1', noderange: 'n1', watts: '12000' }],
   routes: [{ routename: 'lab', net: '10.9.0.0', mask: '255.255.0.0', gateway: '10.1.0.254' }],
   site: [
     { key: 'domain', value: 'cluster.example' },

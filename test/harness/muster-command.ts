@@ -29,6 +29,8 @@ export interface TerminalShape {
   readonly columns?: number;
   /** How many bytes it takes at a time. */
   readonly pieces?: number;
+  /** A program that runs the command, which is its last words. */
+  readonly through?: readonly string[];
 }
 
 /** The same at a terminal: after each text that is expected its answer is typed. */
@@ -36,10 +38,10 @@ export async function atTerminal(
   words: readonly string[],
   env: Env,
   steps: readonly (readonly [expected: string, typed: string])[] = [],
-  { columns = 80, pieces = 65_536 }: TerminalShape = {},
+  { columns = 80, pieces = 65_536, through = [] }: TerminalShape = {},
 ): Promise<{ readonly code: number | null; readonly screen: string }> {
   const inside = { PATH: process.env['PATH']!, TERM: 'xterm', ...env };
-  const task = JSON.stringify({ argv: [muster, ...words], env: inside, steps, columns, pieces });
+  const task = JSON.stringify({ argv: [...through, muster, ...words], env: inside, steps, columns, pieces });
   const python = join(import.meta.dirname, 'at-terminal.py');
   const { code, stdout, stderr } = await ended('/usr/bin/python3', [python, task], env);
   if (stderr !== '') throw new Error(`${stderr}\n${stdout}`);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { openDoor } from '../lab/netboot/door.ts';
 import type { Namespace } from '../lab/netns.ts';
 import { Client, type CallOptions, type Reply } from './client.ts';
+import { databaseOf } from './postgresql.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 const main = join(checkout, 'dist/main.js');
@@ -23,6 +24,10 @@ export interface ServerOptions {
   readonly main?: string;
   /** A network of its own to run in. */
   readonly namespace?: Namespace;
+  /** The name of the machine as the process sees it, where several servers pretend to be on machines of their own. */
+  readonly hostname?: string;
+  /** Files and directories of this machine in whose place the process sees others. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Where to listen; on a free port if absent. */
   readonly listen?: readonly string[];
 }
@@ -43,6 +48,8 @@ export interface TestServer {
   // oxlint-disable-next-line no-explicit-any -- tests look into replies of every shape
   ok(method: string, path: string, body?: unknown, options?: CallOptions): Promise<any>;
   stop(): Promise<void>;
+  /** Ends it at once, as a crash does; its data stay. */
+  kill(): Promise<void>;
 }
 
 export const temporaryDirectory = (): string => mkdtempSync(join(tmpdir(), 'muster-test-'));
@@ -63,15 +70,17 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     args.push('--config', configFile);
   }
   const own = { MUSTER_ROOT_PASSWORD: rootPassword, MUSTER_HOSTS_FILE: join(data, 'hosts') };
-  const { child, output } = launch(args, { ...own, ...options.environment }, options.main, options.namespace);
+  const database = await databaseOf(data);
+  const given = { ...own, ...(database !== undefined && { MUSTER_DATABASE: database }), ...options.environment };
+  const { child, output } = launch(args, given, options);
   const inside = await readyPort(child, output);
   const door = options.namespace && (await openDoor(options.namespace, inside, data));
   const port = door?.port ?? inside;
   const client = new Client(port, options.ca ?? readFileSync(join(data, 'tls/ca.pem'), 'utf8'));
   const login = await client.call('POST', '/tokens', { body: { userName: 'root', userPW: rootPassword } });
   const token: string = login.status === 201 ? login.json.token.id : '';
-  const call = (method: string, path: string, given: CallOptions = {}) =>
-    client.call(method, path, given.token === undefined ? { ...given, token } : given);
+  const call = (method: string, path: string, how: CallOptions = {}) =>
+    client.call(method, path, how.token === undefined ? { ...how, token } : how);
   return {
     data,
     port,
@@ -80,10 +89,16 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     child,
     output,
     call,
-    async ok(method, path, body, given = {}) {
-      const reply = await call(method, path, body === undefined ? given : { ...given, body });
+    async ok(method, path, body, how = {}) {
+      const reply = await call(method, path, body === undefined ? how : { ...how, body });
       if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${reply.text}`);
       return reply.text.trim() === '' ? undefined : reply.json;
+    },
+    async kill() {
+      client.close();
+      child.kill('SIGKILL');
+      await exitOf(child);
+      await door?.close();
     },
     async stop() {
       client.close();
@@ -99,11 +114,15 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 function launch(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
-  program = main,
-  namespace?: Namespace,
+  { main: program = main, namespace, hostname, files }: ServerOptions = {},
 ) {
-  const words = [program, ...args];
-  const [file, ...rest] = namespace ? namespace.command(process.execPath, ...words) : [process.execPath, ...words];
+  const named = hostname === undefined ? [] : ['unshare', '--uts', 'sh', '-c', 'hostname "$0" && exec "$@"', hostname];
+  const mounts = Object.entries(files ?? {}).flatMap(([place, file]) => [file, place]);
+  const mounting = 'n=$0; while [ "$n" -gt 0 ]; do mount --bind "$1" "$2"; shift 2; n=$((n - 1)); done; exec "$@"';
+  const seeing =
+    files === undefined ? [] : ['unshare', '--mount', 'sh', '-ec', mounting, String(mounts.length / 2), ...mounts];
+  const [first, ...words] = [...seeing, ...named, process.execPath, program, ...args];
+  const [file, ...rest] = namespace ? namespace.command(first!, ...words) : [first!, ...words];
   const child = spawn(file, rest, {
     cwd: checkout,
     // Whatever a test defines, nothing leaves this machine.
@@ -130,7 +149,8 @@ function launch(
 }
 
 export function exitOf(child: ChildProcess): Promise<number | string> {
-  if (child.exitCode !== null) return Promise.resolve(child.exitCode);
+  const ended = child.exitCode ?? child.signalCode;
+  if (ended !== null) return Promise.resolve(ended);
   return new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown')));
 }
 

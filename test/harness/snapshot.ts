@@ -8,5 +8,5 @@ export function snapshotOf(contents: Readonly<Record<string, readonly Row[]>>): 
     const entries = rows.map((row) => [keyOf(tableNamed(name), row), row] as const);
     return [name, SortedMap.fromEntries(entries)] as const;
   });
-  return Snapshot.of({ revision: 1, sequence: 1, tables });
+  return Snapshot.of({ revision: 1, sequence: 1, fence: 1, tables });
 }

@@ -9,6 +9,7 @@ import type { Origin } from '../../src/database/changeset.ts';
 import type { AuditRecord, Database } from '../../src/database/database.ts';
 import { type Columns, Draft, type Seal } from '../../src/database/draft.ts';
 import type { Snapshot } from '../../src/database/snapshot.ts';
+import { PostgresDatabase } from '../../src/database/postgresql/postgresql.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite.ts';
 import { Store } from '../../src/database/store.ts';
 import { keyOf, type Row, tableNamed } from '../../src/database/tables.ts';
@@ -21,6 +22,7 @@ import { NodeCatalog } from '../../src/objects/catalog.ts';
 import { Effects, nodeEffects } from '../../src/nodes/effects.ts';
 import { machineEffects } from '../../src/machines/effects.ts';
 import { NodeStatus } from '../../src/nodes/node-status.ts';
+import { databaseOf } from './postgresql.ts';
 import { ServiceProcessorTrust } from '../../src/drivers/bmc/certificate-trust.ts';
 import { SshHostKeys } from '../../src/nodes/ssh-keys.ts';
 
@@ -69,6 +71,7 @@ export const silent = (database: Database): Database => ({
   write: (batch) => database.write(batch),
   changesAfter: (sequence) => database.changesAfter(sequence),
   watch: () => () => undefined,
+  silence: () => database.silence(),
   readJournal: (query) => database.readJournal(query),
   readChanges: (after, until) => database.readChanges(after, until),
   oldestEntry: () => database.oldestEntry(),
@@ -76,6 +79,9 @@ export const silent = (database: Database): Database => ({
   readLog: (query) => database.readLog(query),
   storedOrder: (table) => database.storedOrder(table),
   prune: (retention) => database.prune(retention),
+  pruneLog: (table, before, kept) => database.pruneLog(table, before, kept),
+  claimForm: () => database.claimForm(),
+  shared: database.shared,
   close: () => database.close(),
 });
 
@@ -91,7 +97,9 @@ export async function memoryStore({
 }: TestStoreOptions = {}): Promise<TestStore> {
   const directory = scratchDirectory();
   const file = join(directory, 'muster.sqlite');
-  const store = await Store.open(around(await SqliteDatabase.open(file)));
+  const url = await databaseOf(directory);
+  const database = url === undefined ? await SqliteDatabase.open(file) : await PostgresDatabase.open({ url });
+  const store = await Store.open(around(database));
   const box = SecretBox.open(join(directory, 'key'));
   const seal: Seal = sealer(box);
   const status = new NodeStatus(store, (error) => {
@@ -115,6 +123,8 @@ export async function memoryStore({
           expectBoot: () => Promise.resolve(),
         }),
         ...machineEffects({ store, audit: true }),
+        firmware: () => Promise.resolve(),
+        media: () => Promise.resolve(),
       },
       status,
     ),
@@ -164,6 +174,7 @@ const rootRequest: Omit<Request, 'command' | 'args'> = {
   line: '',
   range: '',
   user: 'root',
+  scope: undefined,
   client: '127.0.0.1',
   token: undefined,
   login: rootHash,
@@ -191,7 +202,7 @@ function plain(answer: Answer): unknown {
   if (answer.shape === 'items') return { ...answer.before, [answer.member]: [...answer.items], ...answer.after };
   if (answer.shape === 'rows') return Object.fromEntries(answer.tables.map(([table, rows]) => [table, [...rows]]));
   if (answer.shape === 'text') return answer.text;
-  if (answer.shape === 'events') throw new Error('not an answer: events');
+  if (answer.shape === 'events' || answer.shape === 'console') throw new Error(`not an answer: ${answer.shape}`);
   return Object.fromEntries(answer.names.map((name) => [name, answer.attributes(name)]));
 }
 

@@ -7,7 +7,16 @@ const checkout = join(import.meta.dirname, '../..');
 const leaves =
   /'node:(child_process|cluster|dgram|https?|net|tls|worker_threads)'|'undici'|\bglobalThis\b|\bprocess\.(chdir|env|on|umask)\b|\bvi\./;
 
-const seen = new Map<string, boolean>();
+/** These only read the environment, and wait for the programs that they start. */
+const harmless = ['test/harness/postgresql.ts'];
+
+const seen = new Map<string, boolean>(harmless.map((file) => [join(checkout, file), true]));
+
+/** What a file imports from test/. */
+const importsOf = (file: string, text: string): string[] =>
+  [...text.matchAll(/from '(\.{1,2}\/[^']+\.ts)'/g)]
+    .map(([, path]) => resolve(dirname(file), path!))
+    .filter((path) => path.startsWith(`${checkout}/test/`));
 
 /** Whether the file and all that it imports from test/ leave nothing behind. */
 function leavesNothing(file: string): boolean {
@@ -15,16 +24,36 @@ function leavesNothing(file: string): boolean {
   if (known !== undefined) return known;
   seen.set(file, true);
   const text = readFileSync(file, 'utf8');
-  const imports = text.matchAll(/from '(\.{1,2}\/[^']+\.ts)'/g).map(([, path]) => resolve(dirname(file), path!));
-  const clean =
-    !leaves.test(text) && imports.filter((path) => path.startsWith(`${checkout}/test/`)).every(leavesNothing);
+  const clean = !leaves.test(text) && importsOf(file, text).every(leavesNothing);
   seen.set(file, clean);
   return clean;
 }
 
+/** Whether the file needs machines of the lab, whose addresses are fixed: it cannot run twice at once. */
+function usesLab(file: string, known = new Set<string>()): boolean {
+  if (known.has(file)) return false;
+  known.add(file);
+  if (/\/test\/lab\/(?:bound|bmc|dhcp|kea|libvirt|light-bmc|netboot\/(?!door)|oci|redfish|slp|snmp|ssh|vm)/.test(file))
+    return true;
+  return importsOf(file, readFileSync(file, 'utf8')).some((path) => usesLab(path, known));
+}
+
+const allFiles = (): string[] => globSync('test/**/*.test.ts', { cwd: checkout });
+
 /** Files of tests that can share a process: starting one for each would take longer than most of them. */
-export const sharingFiles = (): string[] =>
-  globSync('test/**/*.test.ts', { cwd: checkout }).filter((file) => leavesNothing(join(checkout, file)));
+export const sharingFiles = (): string[] => allFiles().filter((file) => leavesNothing(join(checkout, file)));
+
+/** Files that look into the file of SQLite, or work on it, and have nothing to look at in PostgreSQL. */
+const isAboutSqlite = (file: string): boolean =>
+  /^test\/(admin|database|process)\/|^test\/first-start/.test(file) ||
+  /better-sqlite3|\boutside\(|muster\.sqlite|'backup'/.test(readFileSync(join(checkout, file), 'utf8'));
+
+/** Files of tests that run on PostgreSQL too. */
+export const postgresFiles = (): string[] => allFiles().filter((file) => !isAboutSqlite(file));
+
+/** The third of them that always does: the service as its clients see it. */
+export const chosenPostgresFiles = (): string[] =>
+  postgresFiles().filter((file) => /^test\/(dispatch|events|rest)\//.test(file) && !usesLab(join(checkout, file)));
 
 /**
  * What takes minutes: one that began among the last would be waited for alone. Files that boot machines keep a processor busy each, and
@@ -35,8 +64,10 @@ export const longest: readonly RegExp[] = [
   /\/gen-(debian|rpm)\.test/,
   /^test\/boot\/(ramdisk|debian-installer)\.test/,
   /^test\/cli\/replay-/,
+  /^test\/packaging\//,
   /^test\/boot\/(ipv6-firmware|other-architecture|uefi-disk)\.test/,
   /^test\/docs\/(boot|images|machines|names)\.test/,
+  /^test\/bus\/(hardware|networks)\.test/,
   /^test\/(remote|update)\/many\.test/,
   /\/(crash|kill|long-work-kill)\.test/,
   /\/lab\.test/,

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, truncate
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { tarEnd, tarHeader, tarPadding } from '../../src/protocols/tar/write.ts';
+import { tarEnd, tarHeader, tarPadding } from '../../src/core/tar/write.ts';
 import { type ExportJob, work as exportImage } from '../../src/images/bundles/export.ts';
 import { type ImportJob, work as importImage } from '../../src/images/bundles/import.ts';
 import { readManifest } from '../../src/images/manifest.ts';

@@ -16,6 +16,7 @@ import { exclude, readExclusions } from '../../src/images/pack/exclusions.ts';
 import { readManifest } from '../../src/images/manifest.ts';
 import { work as pack } from '../../src/images/pack/pack.ts';
 import { work as rollback } from '../../src/images/pack/rollback.ts';
+import { work as tag } from '../../src/images/pack/tag.ts';
 import { directWork } from '../harness/work.ts';
 import { during, listing, packJob, refusal, smallImage, temporary } from './small-image.ts';
 
@@ -269,6 +270,60 @@ describe('older packs', () => {
     await during((task) => rollback({ ...job, directory, pack: three }, task));
     expect((await readManifest(directory))!.current).toBe(three);
     expect(await refusal(during((task) => rollback({ ...job, directory, pack: one }, task)))).toContain(two);
+  });
+
+  it('with a tag stay, and are put back by it; a tag is on one pack at a time', async () => {
+    const directory = smallImage();
+    const one = await packOf(directory, '1');
+    await during((task) => tag({ ...job, directory, tag: 'good', remove: false }, task));
+    const [, , four] = [await packOf(directory, '2'), await packOf(directory, '3'), await packOf(directory, '4')];
+    expect(readdirSync(join(directory, 'packs'))).toHaveLength(3);
+    await during((task) => rollback({ ...job, directory, pack: 'good' }, task));
+    expect((await readManifest(directory))!.current).toBe(one);
+    await during((task) => tag({ ...job, directory, tag: 'good', pack: four, remove: false }, task));
+    const tags = (await readManifest(directory))!.packs.flatMap((each) => (each.tags ? [[each.id, each.tags]] : []));
+    expect(tags).toEqual([[four, ['good']]]);
+    await during((task) => tag({ ...job, directory, tag: 'good', remove: true }, task));
+    const again = during((task) => tag({ ...job, directory, tag: 'good', remove: true }, task));
+    expect(await refusal(again)).toContain('has no pack good');
+  });
+
+  it('stay in use where nothing has changed, if that is asked for', async () => {
+    const directory = smallImage();
+    const synced = join(temporary(), 'motd');
+    writeFileSync(synced, 'one');
+    const rule = {
+      where: 'l',
+      destination: '/etc/motd',
+      nodes: undefined,
+      idle: [],
+      roots: [{ path: synced, real: synced }],
+    };
+    const sync = [{ copies: [rule], appends: [], merges: [], scripts: [], scriptsAlways: [] }] as never;
+    const packed = async (more: Partial<ReturnType<typeof packJob>> = {}): Promise<boolean> => {
+      const task = directWork();
+      const before = (await readManifest(directory))!.packs[0]?.made.when;
+      await during(() => pack({ ...packJob(directory), sync, ifChanged: true, ...more }, task));
+      const stays = task.lines.some((line) => line.includes('Nothing has changed since the pack'));
+      expect((await readManifest(directory))!.packs[0]!.made.when === before).toBe(stays);
+      return !stays;
+    };
+    expect([await packed(), await packed(), await packed({ compress: 'xz' })]).toEqual([true, false, true]);
+    expect(await packed({ compress: 'xz' })).toBe(false);
+    writeFileSync(synced, 'another');
+    expect(await packed({ compress: 'xz' })).toBe(true);
+  });
+
+  it('without a kernel come with a warning', async () => {
+    const directory = smallImage();
+    const warned = async (): Promise<boolean> => {
+      const task = directWork();
+      await during(() => pack(packJob(directory), task));
+      return task.lines.some((line) => line.startsWith('Warning: the image img has no kernel'));
+    };
+    expect(await warned()).toBe(false);
+    rmSync(join(directory, 'kernel'));
+    expect(await warned()).toBe(true);
   });
 
   it('that are damaged are not put back', async () => {

@@ -58,6 +58,7 @@ export const packJob = (directory: string): PackJob => ({
   password: '$6$salt$hash',
   key: 'ssh-ed25519 AAAA muster',
   sync: [],
+  ifChanged: false,
   lists: [],
   ramdisk: join(directory, '../../../../ramdisk'),
   toDisk: false,

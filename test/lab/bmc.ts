@@ -6,6 +6,7 @@ import { buildModule } from './bmc/build.ts';
 import { controllerAddresses, emulatorLines, hex, lanLines, type SimulatedBmc } from './bmc/configuration.ts';
 import { consoleCommand } from './bmc/console.ts';
 import { fruImage } from './bmc/records.ts';
+import { type Machine, openSerialPorts, type SerialPort } from './bmc/serial-ports.ts';
 import { type BmcState, readState } from './bmc/state.ts';
 import { refuseBound, waitBound } from './bound.ts';
 import { type LabChild, startChild } from './child.ts';
@@ -25,6 +26,8 @@ export interface BmcLabOptions {
   readonly stock?: boolean;
   /** Refuse suite 0. */
   readonly no0?: boolean;
+  /** Machines have serial ports, which are reached by serial over LAN, and this is what they do with what is typed. */
+  readonly serial?: Machine;
 }
 
 /** What is wrong with one BMC from now on. Members that are absent stay as they are. Not for `stock`. */
@@ -39,7 +42,7 @@ export interface BmcFaults {
   readonly refuse17?: boolean;
   /** LAN settings are accepted and dropped. */
   readonly dropSettings?: boolean;
-  /** All sessions are gone, as after a restart of the BMC. */
+  /** All sessions and consoles are gone, as after a restart of the BMC. */
   readonly forget?: true;
 }
 
@@ -56,6 +59,8 @@ export interface BmcLab {
   sessions(index: number): Promise<number>;
   /** How many of them use cipher suite 17. */
   suite17Sessions(index: number): Promise<number>;
+  /** The serial port of its machine. */
+  serial(index: number): SerialPort;
   stop(): Promise<void>;
 }
 
@@ -66,6 +71,7 @@ interface SimulatorProcess {
 }
 
 const consolePort = 9000;
+const serialPort = 9004;
 const scripts = join(import.meta.dirname, 'bmc');
 
 export async function startBmcs(options: BmcLabOptions): Promise<BmcLab> {
@@ -83,8 +89,10 @@ export async function startBmcs(options: BmcLabOptions): Promise<BmcLab> {
       address,
       port,
       directory: join(directory, `bmc${index}`),
+      serialPort: options.serial && serialPort,
     }),
   );
+  const serials = options.serial && (await openSerialPorts(addresses, serialPort, options.serial));
   const starts = Array.from({ length: Math.ceil(count / perProcess) }, (_, number) =>
     startProcess(join(directory, `process${number}`), bmcs.slice(number * perProcess, (number + 1) * perProcess)),
   );
@@ -125,6 +133,7 @@ export async function startBmcs(options: BmcLabOptions): Promise<BmcLab> {
 
   async function stop(): Promise<void> {
     await Promise.all(processes.map(({ child }) => child.stop()));
+    serials?.close();
     await rm(directory, { recursive: true, force: true });
   }
 
@@ -164,6 +173,10 @@ export async function startBmcs(options: BmcLabOptions): Promise<BmcLab> {
     async suite17Sessions(index) {
       const output = await tell(index, 'lab_sessions', '');
       return Number(/suite17=(\d+)/.exec(output)?.[1]);
+    },
+    serial(index) {
+      if (!serials) throw new Error('The machines have no serial ports.');
+      return serials.port(index);
     },
     stop,
   };

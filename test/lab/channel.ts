@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type LabChild, startChild } from './child.ts';
+import type { Namespace } from './netns.ts';
 
 interface Answer {
   readonly id: number;
@@ -13,8 +14,10 @@ export interface Channel {
   ask(question: object): Promise<unknown>;
 }
 
-export function openChannel(program: string, directory: string, name: string): Channel {
-  const child = startChild(process.execPath, [program], {
+export function openChannel(program: string, directory: string, name: string, namespace?: Namespace): Channel {
+  const words = [process.execPath, program] as const;
+  const [file, ...args] = namespace?.command(...words) ?? words;
+  const child = startChild(file, args, {
     directory,
     logFile: join(directory, `${name}.log`),
     channel: true,

@@ -100,6 +100,8 @@ export async function startLibvirt(options: LibvirtOptions = {}): Promise<Libvir
   const directory = await mkdtemp(join(options.parent ?? tmpdir(), 'muster-libvirt-'));
   const file = (...names: string[]): string => join(directory, ...names);
   await Promise.all([...Object.keys(places), 'images'].map((name) => mkdir(file(name))));
+  // Where the daemon notes which consoles are open.
+  await mkdir(file('run', 'lock'));
   await Promise.all([
     writeFile(file('etc', 'libvirtd.conf'), daemonConfiguration(options)),
     writeFile(file('etc', 'qemu.conf'), emulatorConfiguration(options.address)),

@@ -6,6 +6,7 @@ import { labAddresses } from './addresses.ts';
 import { refuseBound } from './bound.ts';
 import { openChannel } from './channel.ts';
 import type { LightOptions, LightState } from './light-bmc/protocol.ts';
+import type { Namespace } from './netns.ts';
 
 export interface LightLabOptions {
   readonly count: number;
@@ -17,8 +18,14 @@ export interface LightLabOptions {
   readonly processes?: number;
   /** Milliseconds every answer is held back. */
   readonly delay?: number;
+  /** Milliseconds that each holds its answers back longer than the one before it. */
+  readonly delayStep?: number;
   /** Percent of answers that are lost. */
   readonly loss?: number;
+  /** Milliseconds after which each machine prints a line on its serial port; 0: only what is typed. Absent: it has none. */
+  readonly lines?: number;
+  /** Where the addresses are. */
+  readonly namespace?: Namespace;
 }
 
 /**
@@ -37,20 +44,23 @@ const program = join(import.meta.dirname, 'light-bmc/main.ts');
 const perProcess = 2_500;
 
 export async function startLightBmcs(options: LightLabOptions): Promise<LightLab> {
-  const { count, prefix, port = 623, delay = 0, loss = 0 } = options;
+  const { count, prefix, port = 623, delay = 0, delayStep = 0, loss = 0, lines, namespace } = options;
   const addresses = options.addresses ?? labAddresses(prefix, count);
-  refuseBound('udp', addresses.filter(isIPv4), port);
+  if (!namespace) refuseBound('udp', addresses.filter(isIPv4), port);
   const processes = options.processes ?? Math.max(1, Math.ceil(addresses.length / perProcess));
   const share = Math.ceil(addresses.length / processes);
   const directory = await mkdtemp(join(tmpdir(), 'muster-light-'));
-  const channels = Array.from({ length: processes }, (_, number) => openChannel(program, directory, `light${number}`));
+  const channels = Array.from({ length: processes }, (_, number) =>
+    openChannel(program, directory, `light${number}`, namespace),
+  );
   const stop = async (): Promise<void> => {
     await Promise.all(channels.map(({ child }) => child.stop()));
     await rm(directory, { recursive: true, force: true });
   };
   const start = (number: number): LightOptions => {
     const firstIndex = number * share;
-    return { addresses: addresses.slice(firstIndex, firstIndex + share), firstIndex, port, delay, loss };
+    const own = addresses.slice(firstIndex, firstIndex + share);
+    return { addresses: own, firstIndex, port, delay, delayStep, loss, lines };
   };
   try {
     await Promise.all(channels.map(({ ask }, number) => ask({ ask: 'start', options: start(number) })));

@@ -84,6 +84,38 @@ export function connectNamespaces(a: End, b: End): void {
   }
 }
 
+/** A cable to a switch. */
+export interface Cable {
+  /** Nothing passes from now on, and neither end hears of that. */
+  cut(): void;
+  mend(): void;
+}
+
+/** A network that any number of namespaces are plugged into, in a namespace of its own with an address. */
+export interface Switch {
+  readonly namespace: Namespace;
+  plug(end: End): Cable;
+}
+
+export function makeSwitch(address: string): Switch {
+  const namespace = makeNamespace();
+  const bridge = 'bridge';
+  namespace.run('ip', 'link', 'add', bridge, 'type', 'bridge');
+  namespace.run('ip', 'address', 'add', address, 'dev', bridge);
+  namespace.run('ip', 'link', 'set', bridge, 'up');
+  let ports = 0;
+  return {
+    namespace,
+    plug(end) {
+      const port = `port${++ports}`;
+      connectNamespaces(end, { namespace, interface: port });
+      namespace.run('ip', 'link', 'set', port, 'master', bridge);
+      const set = (state: 'up' | 'down') => namespace.run('ip', 'link', 'set', port, state);
+      return { cut: () => void set('down'), mend: () => void set('up') };
+    },
+  };
+}
+
 /** Unique on the machine, and no longer than the fifteen characters an interface's name may have. */
 const temporaryName = (): string => `mv${process.pid.toString(36)}x${(++made).toString(36)}`;
 

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { labAddresses } from './addresses.ts';
 import { refuseBound } from './bound.ts';
 import { openChannel } from './channel.ts';
+import { type BiosMakerName, biosMakerNames } from './redfish/bios-makers.ts';
 import type { RedfishFaults, RedfishKind, RedfishState, ServiceOptions } from './redfish/protocol.ts';
 
+export { labImage } from './redfish/update.ts';
 export type { RedfishFaults, RedfishKind, RedfishState } from './redfish/protocol.ts';
 
 export interface RedfishLabOptions {
@@ -18,6 +20,8 @@ export interface RedfishLabOptions {
   readonly delay?: number;
   /** The kind of service i is that at i modulo the length. Default: three plain ones, a sparse one and an OpenBMC. */
   readonly kinds?: readonly RedfishKind[];
+  /** Likewise, whose BIOS it has. Default: one of each maker. OpenBMC and enclosures have none. */
+  readonly makers?: readonly BiosMakerName[];
   /** Milliseconds between the order and the change of the power state. */
   readonly powerDelay?: number;
   readonly sessionLimit?: number;
@@ -38,6 +42,10 @@ export interface RedfishLab {
   /** The SHA-256 fingerprint of a service's certificate, as `AB:CD:...`. */
   fingerprint(index: number): Promise<string>;
   fault(index: number, faults: RedfishFaults): Promise<void>;
+  /** Somebody else subscribes. */
+  subscribe(index: number, destination: string): Promise<void>;
+  /** Reports an event to whoever follows: as Redfish says, or with `raw` these bytes to streams. */
+  report(index: number, event: object, raw?: string): Promise<void>;
   /** Adds an entry to a service's event log. */
   log(index: number, message: string, severity?: 'OK' | 'Warning' | 'Critical'): Promise<void>;
   stop(): Promise<void>;
@@ -48,6 +56,7 @@ const usualKinds: readonly RedfishKind[] = ['plain', 'plain', 'plain', 'sparse',
 
 export async function startRedfish(options: RedfishLabOptions): Promise<RedfishLab> {
   const { count, prefix, port = 443, delay = 0, kinds = usualKinds, powerDelay = 150, sessionLimit = 16 } = options;
+  const { makers = biosMakerNames } = options;
   const addresses = labAddresses(prefix, count);
   refuseBound('tcp', addresses, port);
   const directory = await mkdtemp(join(tmpdir(), 'muster-redfish-'));
@@ -57,7 +66,7 @@ export async function startRedfish(options: RedfishLabOptions): Promise<RedfishL
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    const service: ServiceOptions = { addresses, kinds, port, delay, powerDelay, sessionLimit };
+    const service: ServiceOptions = { addresses, kinds, makers, port, delay, powerDelay, sessionLimit };
     await channel.ask({ ask: 'start', options: service });
   } catch (error) {
     await stop();
@@ -71,6 +80,9 @@ export async function startRedfish(options: RedfishLabOptions): Promise<RedfishL
     openSessions: () => channel.ask({ ask: 'openSessions' }) as Promise<number>,
     fingerprint: (index) => channel.ask({ ask: 'fingerprint', index }) as Promise<string>,
     fault: (index, faults) => channel.ask({ ask: 'fault', index, faults }) as Promise<void>,
+    subscribe: (index, destination) => channel.ask({ ask: 'subscribe', index, destination }) as Promise<void>,
+    report: (index, event, raw) =>
+      channel.ask({ ask: 'report', index, event, ...(raw === undefined ? {} : { raw }) }) as Promise<void>,
     log: (index, message, severity = 'OK') => channel.ask({ ask: 'log', index, message, severity }) as Promise<void>,
     stop,
   };

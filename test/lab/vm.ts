@@ -9,6 +9,7 @@ import { type BmcState, readState } from './bmc/state.ts';
 import { refuseBound, waitBound } from './bound.ts';
 import { startChild } from './child.ts';
 import type { Namespace } from './netns.ts';
+import { relaySerial } from './vm/serial-relay.ts';
 import { bootDisk, bootScript } from './vm/boot-media.ts';
 import { emulatorFile, type Hardware, lanFile, ports, startScript, talkerArguments } from './vm/configuration.ts';
 
@@ -66,11 +67,12 @@ export async function startVm({ prefix, index = 0, namespace, hardware = talker 
   await Promise.all([
     cp(join(scripts, 'lanctl.sh'), file('lanctl.sh')),
     writeFile(file('bootnow'), 'none\n'),
-    writeFile(file('lan.conf'), lanFile(machine, module)),
+    writeFile(file('lan.conf'), lanFile(machine, module, namespace ? ports.serial : ports.relay)),
     writeFile(file('cmd.emu'), emulatorFile),
     writeFile(file('start.sh'), startScript(machine, hardware.qemu(machine))),
   ]);
   await chmod(file('start.sh'), 0o755);
+  const relay = namespace ? undefined : await relaySerial(address);
   const args = ['-c', file('lan.conf'), '-f', file('cmd.emu'), '-s', file('state'), '-n', '-p'];
   const [program, ...words] = namespace ? namespace.command('ipmi_sim', ...args) : ['ipmi_sim', ...args];
   const child = startChild(program, words, { directory, logFile: file('log') });
@@ -86,6 +88,7 @@ export async function startVm({ prefix, index = 0, namespace, hardware = talker 
     if (qemu !== undefined) process.kill(qemu, 'SIGTERM');
     for (let tries = 0; pid() !== undefined && tries < 100; tries++) await pause(20);
     await child.stop();
+    relay?.close();
     await rm(directory, { recursive: true, force: true });
   };
   try {

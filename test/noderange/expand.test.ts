@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Cluster, expand, expandSyntactic } from '../../src/noderange/index.ts';
+import { type Cluster, criteriaIn, expand, expandSyntactic } from '../../src/noderange/index.ts';
 import { faultOf } from '../harness/fault-of.ts';
 import { datasetCluster, plainCluster } from './dataset.ts';
 
@@ -207,4 +207,13 @@ describe('range files', () => {
     expect(faultOf(() => expand('node1,^good', plainCluster(['node1']))).message).toContain('"^good" at column 7');
     expect(faultOf(() => expandSyntactic('^good')).kind).toBe('invalid');
   });
+});
+
+test.each([
+  ['node1-node9,(rack1)', []],
+  ['mgt=ipmi', ['mgt=ipmi']],
+  ["rack1,-'nodehm.mgt!=kvm'@(mac.mac=~^52,node[1-2])", ['nodehm.mgt!=kvm', 'mac.mac=~^52']],
+  ['mgt==ipmi,color==red,mgt==kvm', ['mgt==ipmi']],
+])('the criteria of %s are known without a cluster, up to the first mistake', (text, criteria) => {
+  expect(criteriaIn(text).map((criterion) => criterion.text)).toEqual(criteria);
 });

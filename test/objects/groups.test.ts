@@ -101,6 +101,7 @@ test.each([
   ['ghosts', []],
   ['ipmi,-n1', ['n3']],
   ['all@other', ['n2']],
+  ['mgt==ipmi', ['n1', 'n3']],
 ])('as a range, %s means %j', (range, nodes) => {
   expect(expandRange(cluster, range)).toEqual({ nodes, missed: [] });
 });

@@ -1,6 +1,7 @@
+import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { parseIp } from '../../src/core/ip.ts';
-import { brokenNetworks, domainOf, networkOf, networksOf } from '../../src/objects/networks.ts';
+import { brokenNetworks, domainOf, managementNode, networkOf, networksOf } from '../../src/objects/networks.ts';
 import { snapshotOf } from '../harness/snapshot.ts';
 
 const snapshot = snapshotOf({
@@ -47,4 +48,20 @@ describe('networks', () => {
 
   it('are read once for all snapshots that share them', () =>
     expect(networksOf(snapshot.apply([], 2))).toBe(networksOf(snapshot)));
+});
+
+describe('this machine', () => {
+  const [short] = hostname().split('.', 1);
+  const isMeantBy = (master: string, text: string): boolean =>
+    managementNode(snapshotOf({ site: [{ key: 'master', value: master }] })).isMeantBy(text);
+
+  it.each(['localhost', short!.toUpperCase(), `${short}.any.domain`, '127.0.0.1', '10.9.9.9'])(
+    'is meant by %s',
+    (text) => expect(isMeantBy('10.9.9.9', text)).toBe(true),
+  );
+
+  it('is meant by the name that the site has for it', () =>
+    expect([isMeantBy('mgmt.cluster', 'mgmt'), isMeantBy('mgmt.cluster', 'sn1')]).toEqual([true, false]));
+
+  it('is not meant by an address that it does not have', () => expect(isMeantBy('10.9.9.9', '10.9.9.8')).toBe(false));
 });

@@ -102,3 +102,12 @@ test.for([
 ])('the sentence %s is told as %s', ([sentence, told]) => {
   expect(sentenceWithoutSecrets(sentence!)).toBe(told);
 });
+
+test('a sentence about the placeholder of a secret is shown whole, and a value behind it is not', () => {
+  for (const placeholder of ['#SECRET:ipmi:$NODE:password#', '#SECRET:site:joinpassword:value#']) {
+    const sentence = `/install/overlays/own/key.tmpl, line 1: ${placeholder} has no value. Set it.`;
+    expect(sentenceWithoutSecrets(sentence)).toBe(sentence);
+    expect(sentenceWithoutSecrets(`${sentence} password=opensesame`)).not.toContain('opensesame');
+  }
+  expect(sentenceWithoutSecrets('password=#SECRET:a:b:c#')).not.toContain('a:b');
+});

@@ -93,6 +93,8 @@ describe('a rule that is limited to a noderange', () => {
     ['the hypervisor of a machine', 'PUT', '/nodes/n1', { vmhost: 'n3' }],
     ['what runs on a node', 'PUT', '/nodes/n1', { postscripts: 'mine' }],
     ['what boots on a node', 'PUT', '/nodes/n1', { addkcmdline: 'init=/bin/sh' }],
+    ['what a node boots next', 'PUT', '/nodes/n1', { currstate: 'sysclone debian12-x86_64-disk1' }],
+    ['the same by its table', 'PUT', '/tables/chain/nodes/n1', { chain: { currstate: 'runcmd=x' } }],
     ['what is done with a new machine', 'PUT', '/nodes/n1', { chain: 'runcmd=x' }],
     ['which machine is meant', 'PUT', '/nodes/n1', { serial: 'S10', mtm: 'M1' }],
     ['groups of a node', 'PUT', '/nodes/n1', { groups: 'all,mine,plain' }],
@@ -243,6 +245,7 @@ describe('a rule that is limited to a noderange', () => {
   it('does not cover a service for all nodes, nor a table of all', async () => {
     await rules({ noderange: 'all' });
     await expectRefused('POST', '/services/host');
+    await expectRefused('POST', '/services/host', { only: 'n1' });
     await expectRefused('GET', '/tables/ipmi/rows');
   });
 });
@@ -664,6 +667,20 @@ describe('what a limited account learns of other nodes', () => {
       expect(await expectRefused('GET', `/nodes/${encodeURIComponent(range)}`)).toMatch(
         /^User "op" may not run lsdef on /,
       );
+  });
+});
+
+describe("an account's own changes", () => {
+  it('are told to it, and none of others, also of nodes that it may see', async () => {
+    await rules(mine, { commands: 'lschanges', noderange: 'mine' });
+    await server.ok('PUT', '/nodes/n1', { usercomment: 'by root' });
+    await expectDone('PUT', '/nodes/n1', { usercomment: 'by op' });
+    const own = (await call('GET', '/changes?mine=1')).json.changes;
+    expect(own.length).toBeGreaterThan(0);
+    expect(new Set(own.map(({ user }: { user: string }) => user))).toEqual(new Set(['op']));
+    expect((await call('GET', '/changes?mine=1&user=root')).status).toBe(400);
+    await rules(mine);
+    expect((await call('GET', '/changes?mine=1')).status).toBe(403);
   });
 });
 

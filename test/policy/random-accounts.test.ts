@@ -9,7 +9,17 @@ import { readOutside, runsOutside } from './model/reads.ts';
 import { refusedOutside } from './model/refusals.ts';
 import { askedBy, curlText, type Request, type Wrong } from './model/request.ts';
 import { requestsOf } from './model/requests.ts';
-import { mayAnythingOn, mayAtAll, mayOn, mayRun, type Policy, rowOfRule, type Rule, ruleSet } from './model/rules.ts';
+import {
+  limits,
+  mayAnythingOn,
+  mayAtAll,
+  mayOn,
+  mayRun,
+  type Policy,
+  rowOfRule,
+  type Rule,
+  ruleSet,
+} from './model/rules.ts';
 import { differences, effective, membersOf, type World } from './model/state.ts';
 import { differ, forTwin, isComparable, seenOf, type Twin, twinOf, undiffer } from './model/twin.ts';
 import { addressOf, groupNames, hypervisors, type Letter, nodeNames, silentNode, worldOf } from './model/world.ts';
@@ -58,13 +68,13 @@ function noteFollowed(world: World): void {
   }
 }
 
-const tally = { read: 0, changed: 0, refused: 0, compared: 0, spoken: 0 };
+const tally = { read: 0, changed: 0, refused: 0, compared: 0, spoken: 0, limited: 0 };
 
 /** One request to both clusters; what was wrong with it. */
-async function attempt(rules: readonly Rule[], other: Twin, request: Request): Promise<Wrong[]> {
+async function attempt({ rules, limit }: Account, other: Twin, request: Request): Promise<Wrong[]> {
   let sent = request;
   const before = cluster.world();
-  const policy = { rules, world: before };
+  const policy = { rules, limit, world: before };
   if (takesLong(sent, policy)) return [];
   const hostsBefore = cluster.hosts();
   noteFollowed(before);
@@ -109,37 +119,51 @@ const putBack = (before: World, after: World): string =>
     )
     .join(' ');
 
-const story = (rules: readonly Rule[], requests: readonly Request[], wrong: readonly Wrong[]): string =>
+/** Who asks: the rules, and what the token is limited to. */
+interface Account {
+  readonly rules: readonly Rule[];
+  readonly limit: Rule | undefined;
+}
+
+const story = ({ rules, limit }: Account, requests: readonly Request[], wrong: readonly Wrong[]): string =>
   [
+    ...(limit ? [`POST /tokens ${JSON.stringify(rowOfRule(limit))}`] : []),
     ...rules.map((rule, i) => `PUT /policy/${10 + i} ${JSON.stringify(rowOfRule(rule))}`),
     ...requests.map(curlText),
     ...wrong,
   ].join('\n');
 
 /** An account, and requests that have something to do with its rules. */
-const accounts = ruleSet.chain((rules) => {
+const accounts = fc.tuple(ruleSet, fc.option(limits, { nil: undefined, freq: 2 })).chain(([rules, limit]) => {
   const world = worldOf('a', { redfish: 0, ssh: 0 });
-  const nodes = nodeNames.filter((node) => mayAnythingOn({ rules, world }, node));
+  const nodes = nodeNames.filter((node) => mayAnythingOn({ rules, limit, world }, node));
   const groups = groupNames.filter((group) => membersOf(world, group).some((node) => nodes.includes(node)));
-  const known = { nodes, groups, mayRun: (command: string) => mayRun(rules, command) };
+  const known = { nodes, groups, mayRun: (command: string) => mayRun({ rules, limit }, command) };
   return fc.record({
     rules: fc.constant(rules),
+    limit: fc.constant(limit),
     requests: fc.array(requestsOf(known), { minLength: 1, maxLength: requestsPerAccount, size: 'max' }),
   });
 });
 
 it('no account reads, changes, or acts on what its rules do not cover', async () => {
   await fc.assert(
-    fc.asyncProperty(accounts, async ({ rules, requests }) => {
+    fc.asyncProperty(accounts, async ({ requests, ...account }) => {
       await Promise.all([cluster.reset(), twin.reset()]);
-      const other = twinOf(rules, cluster.world());
+      const { rules } = account;
+      const other = twinOf({ ...account, world: cluster.world() });
       await differ(twin, other);
       await Promise.all([cluster.setRules(rules), twin.setRules(other.rules)]);
+      const made = await Promise.all([cluster.limit(account.limit), twin.limit(other.limit)]);
+      expect(made[0], 'whether a token with these limits is made').toBe(made[1]);
+      // Names that the account does not know limit no token.
+      fc.pre(made[0]);
+      if (account.limit) tally.limited++;
       await Promise.all([cluster.makeHistory('a'), twin.makeHistory('b')]);
       try {
         for (const [i, each] of requests.entries()) {
-          const wrong = await attempt(rules, other, each);
-          if (wrong.length > 0) throw new Error(`\n${story(rules, requests.slice(0, i + 1), wrong)}`);
+          const wrong = await attempt(account, other, each);
+          if (wrong.length > 0) throw new Error(`\n${story(account, requests.slice(0, i + 1), wrong)}`);
         }
       } finally {
         await undiffer(twin, other);

@@ -274,12 +274,13 @@ function startAside(redirection: string) {
   return { process: child, exited, socket: join(data, 'muster.sock') };
 }
 
+/** The file of a socket is there a moment before the server accepts at it. */
 async function answers(socketPath: string): Promise<void> {
-  await until(() => existsSync(socketPath));
-  const status = await new Promise((resolve, reject) => {
-    request({ socketPath, path: '/muster/health' }, (response) => resolve(response.resume().statusCode))
-      .once('error', reject)
-      .end();
-  });
-  expect(status).toBe(200);
+  const status = () =>
+    new Promise((resolve) => {
+      request({ socketPath, path: '/muster/health' }, (response) => resolve(response.resume().statusCode))
+        .once('error', (error) => resolve(error.message))
+        .end();
+    });
+  await expect.poll(status, { timeout: 120_000 }).toBe(200);
 }

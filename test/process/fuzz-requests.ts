@@ -52,7 +52,8 @@ export function makeRequest(random: Random): FuzzRequest {
   const body = hasBody && method !== 'TRACE' ? spoiltText(random, bodyText(random, endpoint, table)) : undefined;
   const sent = headers(random, body !== undefined);
   // Each revoked token means a new login, and until then every request is refused early.
-  if (endpoint.path.startsWith('/tokens') && method === 'DELETE' && !random.chance(5)) delete sent['X-Auth-Token'];
+  if (/^\/(tokens|session)/.test(endpoint.path) && method === 'DELETE' && !random.chance(5))
+    delete sent['X-Auth-Token'];
   return { method, path: path.slice(0, 70_000), headers: sent, body };
 }
 

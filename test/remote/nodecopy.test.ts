@@ -180,7 +180,7 @@ describe('nodecopy', () => {
   it.each<[string, () => string[], string, RegExp]>([
     ['a node that refuses', () => [make('a', 'a')], 't5', /refused the connection/],
     ['a target that is a file', () => [make('a', 'a'), make('b', 'b')], 't0', /blocked/],
-    ['a source that is no file', () => ['/dev/null'], 't0', /outside the directories/],
+    ['a source that is no file', () => ['/dev/null'], 't0', /neither a file nor a directory/],
   ])('reports %s', async (_name, sources, node, sentence) => {
     writeFileSync(arrived(0, 'blocked'), '');
     const reply = await copy(node, sources(), 'blocked');
@@ -224,9 +224,13 @@ describe('nodecopy', () => {
 });
 
 describe('sources of nodecopy', () => {
-  beforeAll(() => {
+  /** Of an account without full rights. */
+  let clerk: string;
+  beforeAll(async () => {
     symlinkSync('/etc', source('way-out'));
     mkdirSync(source('pipes'));
+    clerk = await addUser(world.server, 'clerk');
+    await world.server.ok('PUT', '/policy/60', { name: 'clerk', commands: 'xdcp', rule: 'allow' });
   });
 
   it.each([
@@ -239,12 +243,22 @@ describe('sources of nodecopy', () => {
     'SOURCES/../x',
     'SOURCESx',
     'DATA/secret.key',
-  ])('must not be %s', async (path) => {
+  ])('must not be %s without full rights', async (path) => {
     const real = path.replace('SOURCES', world.sources).replace('DATA', world.server.data);
     for (const root of ['/muster', '/xcatws']) {
-      const reply = await copy('t0', [real], '.', { root });
+      const reply = await copy('t0', [real], '.', { root, token: clerk });
       expect(errorOf(reply)).toEqual([403, 1]);
       expect(reply.json.error[0]).toMatch(/outside the directories|not an absolute path/);
+    }
+  });
+
+  it('may lie anywhere but in the data of muster with full rights', async () => {
+    done(await copy('t0', ['/etc/hostname'], './anywhere'));
+    expect(readFileSync(arrived(0, 'anywhere'), 'utf8')).toBe(readFileSync('/etc/hostname', 'utf8'));
+    for (const path of ['secret.key', 'ssh/id_ed25519', '.', '..']) {
+      const reply = await copy('t0', [join(world.server.data, path)], '.');
+      expect(errorOf(reply)).toEqual([403, 1]);
+      expect(reply.json.error[0]).toContain("part of muster's own data");
     }
   });
 
@@ -316,9 +330,11 @@ describe('sources of nodecopy', () => {
     ['one of two paths', '/etc/hosts', ['/etc/hosts', '/etc/hostname'], false],
     ['a directory that is left again', '^/usr/', ['/usr/../etc/hostname'], false],
   ])('may lie elsewhere if a rule allows %s: %s', async (_name, parameters, sources, allowed) => {
-    await world.server.ok('POST', '/policy/0.5', { name: 'root', commands: 'xdcp', parameters, rule: 'allow' });
-    const reply = await copy('t0', sources, `${world.lab.home(0)}/srv`);
-    expect(reply.status).toBe(allowed ? 201 : 403);
+    await world.server.ok('POST', '/policy/0.5', { name: 'clerk', commands: 'xdcp', parameters, rule: 'allow' });
+    const reply = await copy('t0', sources, `${world.lab.home(0)}/srv`, { token: clerk });
+    // Whoever gets past the rules fails at the node, which does not know the clerk.
+    const sentence = allowed ? 'does not accept user' : 'outside the directories';
+    expect([reply.status, reply.json.error[0]]).toEqual([403, expect.stringContaining(sentence)]);
     await world.server.ok('DELETE', '/policy/0.5');
   });
 

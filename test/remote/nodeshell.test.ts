@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAlive } from '../lab/child.ts';
 import { errorOf } from '../harness/errors.ts';
+import { addUser } from '../harness/users.ts';
 import { type RemoteWorld, startWorld } from './world.ts';
 
 let world: RemoteWorld;
@@ -202,7 +203,7 @@ describe('nodeshell', () => {
     await expect.poll(() => isAlive(pid)).toBe(false);
     await expect
       .poll(() => world.server.ok('GET', run))
-      .toMatchObject({ ok: 1, failed: 1, finished: expect.anything() });
+      .toMatchObject({ state: 'cancelled', ok: 1, failed: 1, finished: expect.anything() });
   });
 
   it('kills the command when the run is cancelled', async () => {
@@ -249,10 +250,12 @@ describe('a script of the management node (-e)', () => {
   });
 
   it.each(['/etc/hostname', '/nosuch/file', 'SOURCES/link', 'SOURCESx', 'DATA/secret.key', 'DATA/ssh/id_ed25519'])(
-    'must not be %s',
+    'must not be %s without full rights',
     async (path) => {
       const real = path.replace('SOURCES', world.sources).replace('DATA', world.server.data);
-      const reply = await shell('t0', real, { raw: ['-e'] });
+      const token = await addUser(world.server, 'clerk');
+      await world.server.ok('PUT', '/policy/60', { name: 'clerk', commands: 'xdsh', rule: 'allow' });
+      const reply = await shell('t0', real, { raw: ['-e'] }, { token });
       expect(errorOf(reply)).toEqual([403, 1]);
       expect(reply.json.error[0]).toContain('outside the directories');
     },

@@ -96,7 +96,7 @@ describe('a token', () => {
     const mine = await logIn(server, 'user');
     const { tokens } = await server.ok('GET', '/tokens', undefined, { token: mine });
     expect(tokens.length).toBe(2);
-    for (const token of tokens) expect(Object.keys(token)).toEqual(['created', 'expire', 'access', 'current']);
+    for (const token of tokens) expect(Object.keys(token)).toEqual(['id', 'created', 'expire', 'access', 'current']);
     expect(tokens.filter((token: { current: boolean }) => token.current).length).toBe(1);
     expect((await server.call('GET', '/tokens', { root: '/xcatws' })).status).toBe(405);
   });

@@ -8,8 +8,8 @@ const paths = rowsAt(musterRoot, endpoints).map(({ path }) => path);
 const hint = (url: string): string => hintBeneath(url, '/muster', paths);
 
 it.each([
-  ['/muster/tables/site', ' Below it there is /dump, /nodes, /rows.'],
-  ['/muster/tables/site/?pretty=1', ' Below it there is /dump, /nodes, /rows.'],
+  ['/muster/tables/site', ' Below it there is /dump, /nodes, /prune, /rows.'],
+  ['/muster/tables/site/?pretty=1', ' Below it there is /dump, /nodes, /prune, /rows.'],
   ['/muster/nodes/n1/attrs', ' Below it there is /{attributes}.'],
   ['/muster/node/n1', ' Did you mean "nodes"?'],
   ['/muster/nodes/n1/nosuch/more', ''],

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client, type SentRequest } from '../../src/cli/client.ts';
 import type { Invocation } from '../../src/cli/command.ts';
 import { commands } from '../../src/cli/commands/index.ts';
 import type { Output } from '../../src/cli/output.ts';
-import { findPlace } from '../../src/cli/places.ts';
+import { findPlaces } from '../../src/cli/places.ts';
 import { commandLines, rowName } from '../../src/rest/describe/command-lines.ts';
 import type { Endpoint } from '../../src/rest/endpoints/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
@@ -123,6 +123,7 @@ const run = ['POST /tokens', 'DELETE /tokens', 'GET /services/sshkey', 'GET /eve
 const complains: Readonly<Record<string, string>> = {
   'GET /policy/explain': 'the exit status says that the account may not',
   'GET /osimages/{imgname}/instance': 'nothing is built here',
+  'GET /osimages/{imgname}/check': 'nothing is built here',
   'GET /services/checkbmcauth/{address}/{account}': 'there is no BMC here',
   'GET /changes': 'it says that there are more',
 };
@@ -168,15 +169,23 @@ const nowhere = (lines: string[]): Output => ({
   flush: () => Promise.resolve(),
 });
 
+/** Commands look for a kit before they send the request that removes it. */
+const kitRows = {
+  kit: [{ kitname: 'tools-1.0-1', basename: 'tools', version: '1.0' }],
+  kitcomponent: [{ kitcompname: 'tools-compute', kitname: 'tools-1.0-1', basename: 'tools-compute', version: '1.0' }],
+};
+
 let server: TestServer;
 let home: string;
 let environment: Record<string, string>;
 const before = process.cwd();
 beforeAll(async () => {
   server = await startServer();
-  await resetTo(server, exampleRows);
+  await resetTo(server, { ...exampleRows, ...kitRows });
   home = join(server.data, 'home');
   mkdirSync(home);
+  writeFileSync(join(home, 'motd'), 'Welcome\n');
+  writeFileSync(join(home, 'bios-1.50.bin'), 'an image\n');
   process.chdir(home);
   environment = environmentFor(server, home);
 });
@@ -204,10 +213,11 @@ async function sentBy(line: string) {
   expect(calls, line).toHaveLength(1);
   const [{ words, input }] = calls as [(typeof calls)[number]];
   const [name = '', ...argv] = words;
-  const client = new Client(() => findPlace(environment));
+  const client = new Client(() => findPlaces(environment));
   const said: string[] = [];
   const invocation: Invocation = {
     name,
+    isMuster: commands[name]!.isMuster === true,
     argv: ['--curl', ...argv],
     env: environment,
     stdin: { text: () => Promise.resolve(input), async *lines() {} },
@@ -238,7 +248,8 @@ const matches = ({ method, at, body, query }: SentRequest, expected: Expected): 
   };
   const path = decodeURIComponent(at);
   // Of nodes it has to be known whether they are hidden.
-  const isThere = path === expected.at || path === `${expected.at},hidden`;
+  const there = decodeURIComponent(expected.at);
+  const isThere = path === there || path === `${there},hidden`;
   return (
     method === expected.method &&
     isThere &&

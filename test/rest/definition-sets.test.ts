@@ -27,6 +27,14 @@ describe('a set of definitions', () => {
     expect(Number(await revision())).toBe(before + 1);
   });
 
+  it('may have megabytes, as those of thousands of nodes', async () => {
+    const definitions = Array.from({ length: 40 }, (_, i) =>
+      node(`x${i}`, { groups: 'all', usercomment: 'x'.repeat(30_000) }),
+    );
+    const { created } = await server.ok('POST', '/definitions', { definitions });
+    expect(created).toHaveLength(40);
+  });
+
   it('changes nothing if one of them cannot be made', async () => {
     const bad = { ...net9, attributes: { net: '10.9.0.0' } };
     const reply = await server.call('POST', '/definitions', { body: { definitions: [node('x1'), bad] } });

@@ -201,8 +201,8 @@ describe('a write', () => {
 
   it('with --template starts from a template or another object', async () => {
     const options = (template: string) => ({ options: { '--template': template } });
-    expect(await refused('POST', '/nodes/s1', options('switch-template'))).toBe(403);
-    await server.ok('POST', '/nodes/s1', { ...options('switch-template'), ip: '10.0.0.9' });
+    expect(await refused('POST', '/nodes/s1', options('onieswitch'))).toBe(403);
+    await server.ok('POST', '/nodes/s1', { ...options('onieswitch'), ip: '10.0.0.9' });
     expect(await attributes('s1')).toMatchObject({ groups: 'switch', ip: '10.0.0.9', mgt: 'switch' });
     await server.ok('POST', '/nodes/n9', { ...options('n1'), groups: 'g9' });
     expect(await attributes('n9')).toEqual({ groups: 'g9', mgt: 'ipmi' });

@@ -16,7 +16,7 @@ import { noderangeExamples } from '../../src/rest/describe/docs-basics.ts';
 import { operationId, rowsAt } from '../../src/rest/describe/rows.ts';
 import { type Endpoint, endpoint } from '../../src/rest/endpoints/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
-import { publicPaths } from '../../src/rest/describe/public-paths.ts';
+import { publicPathsAt } from '../../src/rest/describe/public-paths.ts';
 import { musterRoot, roots } from '../../src/rest/endpoints/roots.ts';
 
 const escaped = (text: string): string => html`${text}`.text;
@@ -72,7 +72,7 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the reference 
   });
 
   it('names every row once, with command, summary, body, request and reply', () => {
-    expect(page.match(/<article /g)).toHaveLength(rows.length + publicPaths.length);
+    expect(page.match(/<article /g)).toHaveLength(rows.length + publicPathsAt(root).length);
     for (const row of rows) {
       const article = articleOf(operationId(row));
       const text = textOf(article);
@@ -134,7 +134,7 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the reference 
   });
 
   it('has the public paths and what holds for all endpoints', () => {
-    for (const { operationId: id, summary, path } of publicPaths)
+    for (const { operationId: id, summary, path } of publicPathsAt(root))
       expect(textOf(articleOf(id))).toMatch(new RegExp(`${path}[^]*${summary}`));
     for (const { status, code, when } of errorsAt(root)) {
       const line = page.split('\n').find((candidate) => candidate.startsWith(`<tr><td>${status}</td><td>${code}</td>`));

@@ -106,12 +106,12 @@ async function printedBy(
 }
 
 /** Those that show something else whenever they are asked, or speak to hardware. */
-const changing = ['/tokens', '/runs', '/runs/{id}', '/metrics', '/events', '/changes/{change}'];
+const changing = ['/tokens', '/runs', '/runs/{id}', '/servers', '/metrics', '/events', '/changes/{change}'];
 const isPlain = ({ method, path, command }: Endpoint): boolean =>
   method === 'GET' &&
   !changing.includes(path) &&
   command.kind !== 'per-node' &&
-  !['bmcdiscover', 'lsslp', 'lsimage', 'nodestat', 'nodeset'].includes(command.name);
+  !['bmcdiscover', 'lsslp', 'lsimage', 'lskitdeployparam', 'chkkitcomp', 'nodestat', 'nodeset'].includes(command.name);
 
 describe('the programs of all examples', () => {
   const readings = examples.filter(({ row }) => isPlain(row));

@@ -43,6 +43,15 @@ describe.each(['/muster', '/xcatws'])('at %s a browser is kept from misusing', (
     expect(reply.headers).toMatchObject(guard);
   });
 
+  it('a stranger learns nothing of how much was changed', async () => {
+    const wrong = { authorization: 'Bearer 00000000-0000-0000-0000-000000000000' };
+    for (const options of [{ token: null }, { token: null, headers: wrong }]) {
+      const { status, headers } = await server.call('GET', '/nodes', { root, ...options });
+      expect([status, headers['x-muster-revision']]).toEqual([401, undefined]);
+    }
+    expect((await server.call('GET', '/nodes/n9', { root })).headers['x-muster-revision']).toMatch(/^\d+$/);
+  });
+
   it('data with a tag, which it may keep for its user and must ask about', async () => {
     const reply = await server.call('GET', '/nodes/n1', { root });
     const kept = { ...guard, 'cache-control': 'private, no-cache' };

@@ -39,6 +39,7 @@ const name = fc
   .filter(isClear);
 const value = fc.oneof(
   fc.jsonValue().filter(isClear),
+  fc.array(fc.oneof(fc.jsonValue().filter(isClear), fc.constant(long)), { maxLength: 6 }),
   fc.string({ minLength: 5_000, maxLength: 9_000 }),
   fc.constant(long),
 );
@@ -84,6 +85,21 @@ describe('a long body comes out as JSON.parse reads it', () => {
     '{"a":"BLANKS","a":2,"b":3,"a":4}',
     '{"a":"BLANKS","__proto__":{"b":1}}',
     '{"b":"BLANKS","1":1}',
+    '{"a":[BLANKS]}',
+    '{"a":[1,BLANKS]}',
+    '{"a":[BLANKS,]}',
+    '{"a":[BLANKS,1]}',
+    '{"a":["BLANKS",2,{"b":[3]}]BLANKS,"b":[]BLANKS}',
+    '{"a":["BLANKS",2}',
+    '{"a":["BLANKS",2]1}',
+    '{"a":["BLANKS"][2]}',
+    '{"a":["BLANKS"],}',
+    '{"a":["BLANKS"],"a":[2]}',
+    '{"a":1,"b":2,"a":["BLANKS",2],"b":["BLANKS"]}',
+    '{"__proto__":["BLANKS",2]}',
+    '{["BLANKS"]}',
+    '{"a"["BLANKS"]}',
+    '{"a":1["BLANKS"]}',
     '{"a":[1}',
     '{"a":1]',
     '{"a":1}}',
@@ -128,6 +144,14 @@ describe('what is too much is refused', () => {
     );
   });
 
+  test('one element of more than a mebibyte, but not many that are more together', () => {
+    const text = (size: number) => `{"a":[1,${`"${'x'.repeat(size)}",`.repeat(3)}2],"b":1}`;
+    expect(parsed(Buffer.from(text(memberLimits.bytes - 100)))['a']).toHaveLength(5);
+    expect(() => parsed(Buffer.from(text(memberLimits.bytes + 40_000)))).toThrow(
+      refusal('The body has an element of more than 1048576 bytes.'),
+    );
+  });
+
   test('very many members', () => {
     const text = (count: number) => `{${Array.from({ length: count }, (_, i) => `"n${i}":{}`).join()}}`;
     expect(Object.keys(parsed(Buffer.from(text(memberLimits.names)))).length).toBe(memberLimits.names);
@@ -142,6 +166,18 @@ describe('what is too much is refused', () => {
       refusal('The body has more than 2000000 members and elements.'),
     );
   });
+});
+
+test.each([
+  ['{"a":["BLANKS",1,2],"b":[3,[4,5]]}', false],
+  ['{"a":["BLANKS",1,2],"b":1,"a":2}', true],
+  ['{"a":[{"c":1,"c":2},"BLANKS",1],"b":1}', true],
+])('of %j it is known whether something is named twice', (text, repeats) => {
+  for (const size of [1, 100_000]) {
+    const parser = new MemberParser();
+    for (const piece of pieces(Buffer.from(text.replaceAll('BLANKS', ' '.repeat(20_000))), [size])) parser.add(piece);
+    expect(parser.repeats).toBe(repeats);
+  }
 });
 
 test('an error tells where it is, and nothing of the text', () => {

@@ -39,13 +39,26 @@ describe('POST nodes/{noderange}/host', () => {
     expect(errorOf(await server.call('POST', '/nodes/n1/host', { body: { fresh: true } }))).toEqual([400, 2]);
   });
 
-  it('tells with debug=1 and in the run what it left out', async () => {
+  it('names a node that it left out, and writes the others', async () => {
     await server.ok('POST', '/nodes/bare', { groups: 'odd' });
-    const reply = await server.call('POST', '/nodes/bare,n1/host', { query: { debug: '1' } });
-    const warning = "Ignoring node 'bare', it can not be resolved.";
-    expect(reply.json.debug).toContain(warning);
+    const reply = await server.call('POST', '/nodes/bare,n1/host');
+    const error = "Ignoring node 'bare', it can not be resolved.";
+    expect([reply.status, reply.json]).toEqual([403, { error: [error], errorcode: 1 }]);
     expect(hosts()).toBe(`${own}10.0.0.1 n1 n1.c.com \n`);
-    expect((await server.ok('GET', `/runs/${String(reply.headers['x-muster-run'])}`)).messages).toEqual([warning]);
+  });
+
+  it('for all nodes names those that it left out beside those that are wrong', async () => {
+    await server.ok('POST', '/nodes/bare', { groups: 'odd', hostnames: 'other' });
+    const leftOut = "Ignoring node 'bare', it can not be resolved.";
+    const asked = await server.call('POST', '/services/host', { query: { debug: '1' } });
+    expect([asked.status, asked.json.debug.at(-1)]).toEqual([201, leftOut]);
+    await server.ok('PUT', '/tables/hosts/rows/node=n2', { ip: '127.0.0.9' });
+    const reply = await server.call('POST', '/services/host');
+    expect([reply.status, reply.json.error]).toEqual([
+      403,
+      ['Node n2, hosts.ip: 127.0.0.9 is a loopback address, which no node can have.', leftOut],
+    ]);
+    expect(hosts()).toContain('10.0.0.1 n1 n1.c.com');
   });
 
   it('finds a node without an address in the file itself', async () => {
@@ -192,6 +205,16 @@ describe('POST services/host', () => {
     writeFileSync(file, `# c\n10.9.0.1 x\n${own}`);
     await server.ok('POST', '/services/host', { fresh: true });
     expect(hosts()).toBe(`${own}10.0.0.1 n1 n1.c.com \n10.0.0.2 n2 n2.c.com \n`);
+  });
+
+  it('keeps only the lines of some nodes if told so, unless one of them is unknown', async () => {
+    writeFileSync(file, `10.9.0.1 x\n${own}10.0.0.2 n2 n2.c.com \n`);
+    const before = hosts();
+    expect(errorOf(await server.call('POST', '/services/host', { body: { only: 'n1,nosuch' } }))).toEqual([404, 1]);
+    expect(errorOf(await server.call('POST', '/services/host', { body: { only: 'n1,-n1' } }))).toEqual([403, 1]);
+    expect(hosts()).toBe(before);
+    await server.ok('POST', '/services/host', { only: 'n1', order: 'long' });
+    expect(hosts()).toBe(`${own}10.0.0.1 n1.c.com n1 \n`);
   });
 
   it('writes the others and tells of a node whose address is none', async () => {

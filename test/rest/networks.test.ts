@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ended, muster } from '../harness/muster-command.ts';
 import {
   removeDirectory,
   rootPassword,
@@ -35,6 +36,9 @@ describe.skipIf(process.getuid!() !== 0)('the networks of the machine', () => {
     const [status, text] = JSON.parse(output) as [number, string];
     return { status, json: text === '' ? undefined : JSON.parse(text) };
   }
+
+  const environment = () => ({ HOME: data, MUSTER_SOCKET: `${data}/muster.sock` });
+  const command = (...words: string[]) => ended(muster, words, environment());
 
   beforeAll(async () => {
     execFileSync('ip', ['netns', 'add', namespace]);
@@ -133,5 +137,54 @@ describe.skipIf(process.getuid!() !== 0)('the networks of the machine', () => {
     ] as const)
       expect(ask('POST', '/networks', { [name]: value }).json.error[0]).toMatch(`networks.${name}: `);
     expect(ask('GET', '/networks/ALLRESOURCES').json).toEqual(before);
+  });
+
+  it('are shown by makenetworks -d, those that are defined too, as stanzas that chdef -z reads', async () => {
+    const { code, stdout } = await command('makenetworks', '-d');
+    expect([code, stdout.split('\n')[1]]).toEqual([0, expect.stringMatching(/^#From .+\.$/)]);
+    const own = ['net=10.50.1.0', 'mask=255.255.255.0', 'gateway=10.50.1.254', 'mgtifname=rack0', 'mtu=1400'];
+    const stanza = ['10_50_1_0-255_255_255_0:', 'objtype=network', ...own, 'tftpserver=<xcatmaster>'].join('\n    ');
+    expect(stdout).toContain(`${stanza}\n# Note: An equivalent xCAT network definition already exists.\n\n`);
+    expect(stdout).toContain('    tftpserver=<xcatmaster>\n\n');
+    expect((await ended(muster, ['chdef', '-z'], environment(), stdout)).code).toBe(0);
+  });
+
+  it('behind routers get routes, which never replace those of others', async () => {
+    const routes = () => ip('route', 'show').toString();
+    for (const [name, net, gateway] of [
+      ['storage', '10.80.0.0', '10.50.1.250'],
+      ['taken', '10.70.0.0', '10.50.1.250'],
+      ['connected', '10.60.0.0', '10.50.1.250'],
+    ] as const)
+      ask('PUT', `/tables/routes/rows/routename=${name}`, { net, mask: '255.255.0.0', gateway });
+    const before = routes();
+    const none = 'No routes defined in the site.mnroutenames for the management node.\n';
+    expect(await command('makeroutes')).toEqual({ code: 0, stdout: none, stderr: '' });
+    ask('PUT', '/globalconf/attrs/mnroutenames', { mnroutenames: 'storage' });
+    expect(await command('makeroutes')).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(routes()).toContain('10.80.0.0/16 via 10.50.1.250 dev rack0');
+    expect((await command('makeroutes', '-r', 'storage')).stdout).toBe('Route storage is set already.\n');
+    const taken = await command('makeroutes', '-r', 'taken');
+    expect([taken.code, taken.stderr]).toEqual([
+      1,
+      expect.stringContaining('there is another route to 10.70.0.0/16 (via 10.50.1.253 dev rack0)'),
+    ]);
+    // One that is wrong keeps all others from being set.
+    ask('PUT', '/tables/routes/rows/routename=wrong', { net: '10.81.0.0', mask: '255.255.0.0', gateway: 'nobody' });
+    ask('PUT', '/tables/routes/rows/routename=other', {
+      net: '10.82.0.0',
+      mask: '255.255.0.0',
+      gateway: '10.50.1.250',
+    });
+    expect((await command('makeroutes', '-r', 'other,wrong')).stderr).toContain(
+      'its gateway "nobody" is not an IPv4 address',
+    );
+    expect(routes()).not.toContain('10.82.0.0');
+    expect((await command('makeroutes', '-d', '-r', 'taken')).stdout).toBe('Route taken was not set.\n');
+    expect(await command('makeroutes', '-d')).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(routes()).toBe(before);
+    ask('PUT', '/tables/routes/rows/routename=wrong', { net: '0.0.0.0', mask: '0.0.0.0', gateway: '10.50.1.250' });
+    expect(ask('POST', '/services/routes', { routes: ['wrong'] }).json.error[0]).toContain('the default route');
+    expect(ask('DELETE', '/services/routes', { routes: ['nosuch'] }).status).toBe(404);
   });
 });

@@ -148,3 +148,19 @@ describe('a member that is named twice', () => {
     expect((await server.call('PUT', '/nodes', { body: `${long}}` })).status).toBe(200);
   });
 });
+
+it('what a restore leaves empty is said before what else looks wrong', async () => {
+  const mac = '02:00:00:00:00:77';
+  await server.ok('POST', '/nodes/kept', { groups: 'all', mac });
+  const body = {
+    nodelist: [...(await server.ok('GET', '/tables/nodelist/rows')).nodelist, { node: 'taker', groups: 'all' }],
+    mac: [
+      { node: 'kept', mac },
+      { node: 'taker', mac },
+    ],
+    ipmi: [{ node: 'kept', password: '********' }],
+  };
+  const reply = await server.call('PUT', '/tables/ipmi,mac,nodelist/dump?secrets=leave', { body });
+  expect([reply.status, reply.headers['x-muster-contested']]).toEqual([200, 'yes']);
+  expect(reply.headers['x-muster-note']).toMatch(/^The dump hides these secrets.* \(\d more in the run\)$/);
+});

@@ -19,7 +19,7 @@ import { pathParameters } from '../../src/rest/describe/parameters.ts';
 import type { Endpoint } from '../../src/rest/endpoints/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
 import { openApiDocument } from '../../src/rest/describe/openapi.ts';
-import { publicPaths } from '../../src/rest/describe/public-paths.ts';
+import { publicPathsAt } from '../../src/rest/describe/public-paths.ts';
 import { roots, statusAt } from '../../src/rest/endpoints/roots.ts';
 import { toilRow } from '../lab/toil/command.ts';
 
@@ -85,7 +85,7 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
 
   it('has every row of the root and every public path exactly once, and nothing else', () => {
     const documented = operations.map(({ path, method }) => `${method} ${path}`).sort();
-    const declared = [...rows.map(nameOf), ...publicPaths.map(({ path }) => `GET ${path}`)].sort();
+    const declared = [...rows.map(nameOf), ...publicPathsAt(root).map(({ path }) => `GET ${path}`)].sort();
     expect(documented).toEqual(declared);
     expect(rows.length).toBe(endpoints.filter(({ only }) => root.prefix === '/muster' || only === undefined).length);
   });
@@ -144,7 +144,8 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
     for (const row of rows) {
       const names = operationOf(row).parameters!.map((parameter) => resolved(parameter).name);
       expect(names.includes('dryRun'), nameOf(row)).toBe(
-        row.command.kind === 'change' || (row.command.kind === 'per-node' && row.command.name !== 'lsanswers'),
+        row.command.kind === 'change' ||
+          (row.command.kind === 'per-node' && !['lsanswers', 'lsoverlay'].includes(row.command.name)),
       );
       expect(names.includes('If-None-Match')).toBe(row.method === 'GET');
       expect(names.includes('X-Expect-Nodes')).toBe(row.range !== undefined);
@@ -154,11 +155,12 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
 
   it('asks for credentials everywhere but at the public paths', () => {
     const schemes = Object.keys(document.components['securitySchemes']!);
-    expect(document.security).toEqual([{ token: [] }, { userName: [], userPW: [] }]);
+    const sessions = root.takesSessions ? [{ session: [] }] : [];
+    expect(document.security).toEqual([{ token: [] }, { userName: [], userPW: [] }, ...sessions]);
     for (const { path, operation } of operations) {
       for (const scheme of [...document.security, ...(operation.security ?? [])].flatMap(Object.keys))
         expect(schemes).toContain(scheme);
-      const isPublic = publicPaths.some((known) => known.path === path);
+      const isPublic = publicPathsAt(root).some((known) => known.path === path);
       if (isPublic) expect(operation.security).toEqual([]);
       else expect(operation.security).not.toEqual([]);
     }
@@ -228,7 +230,8 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
     for (const row of rows.filter(({ command }) => command.kind !== 'long')) {
       const names = operationOf(row).parameters!.map((parameter) => resolved(parameter).name);
       const isOnNodes =
-        row.command.kind === 'per-node' || (['nodeset', 'rinstall'].includes(row.command.name) && row.method !== 'GET');
+        row.command.kind === 'per-node' ||
+        (['nodeset', 'rinstall', 'bmcrotate', 'bmccertify'].includes(row.command.name) && row.method !== 'GET');
       expect([names.includes('Prefer'), '202' in operationOf(row).responses]).toEqual([isOnNodes, isOnNodes]);
     }
   });

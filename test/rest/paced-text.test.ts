@@ -1,5 +1,17 @@
 import { expect, it } from 'vitest';
-import { bodyText, PacedText, slice } from '../../src/rest/http/body-writer.ts';
+import { Snapshot } from '../../src/database/snapshot.ts';
+import { NodeCatalog } from '../../src/objects/catalog.ts';
+import { bodyOf, bodyText, PacedText, slice } from '../../src/rest/http/body-writer.ts';
+
+const usual = {
+  userName: undefined,
+  userPW: undefined,
+  debug: false,
+  xcoll: false,
+  lists: false,
+  dryRun: false,
+  blankAfterName: true,
+};
 
 const spend = (milliseconds: number): void => {
   for (const end = performance.now() + milliseconds; performance.now() < end; );
@@ -16,3 +28,15 @@ it('lets others work after every large piece that took long, not only after many
   }
   expect(bodyText(body.end('.'))).toBe(`${large.repeat(3)}.`);
 });
+
+it.each([0, 1, 1_000, 1_001, 2_500])(
+  'writes a list of %i as JSON writes it, in one line or indented',
+  async (count) => {
+    const items = Array.from({ length: count }, (_, i) => `"n${i}",`);
+    for (const pretty of [false, true]) {
+      const common = { ...usual, pretty };
+      const body = await bodyOf({ shape: 'list', items }, Snapshot.empty, new NodeCatalog(), common);
+      expect(bodyText(body)).toBe(`${JSON.stringify(items, null, pretty ? 3 : 0)}\n`);
+    }
+  },
+);

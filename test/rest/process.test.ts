@@ -40,7 +40,7 @@ describe('a running server', () => {
   it('says that it is up, to everybody, at both roots', async () => {
     for (const root of ['/muster', '/xcatws']) {
       const reply = await server.call('GET', '/health', { root, token: null });
-      expect([reply.status, reply.json]).toEqual([200, { status: 'up' }]);
+      expect([reply.status, reply.json]).toEqual([200, { status: 'up', version: expect.any(String) }]);
     }
   });
 
@@ -89,8 +89,8 @@ describe('a running server', () => {
     }
   });
 
-  it('keeps a second one from its port', async () => {
-    const { code, output } = await runMuster(['--data', directory(), '--listen', `127.0.0.1:${server.port}`]);
+  it.each([[[]], [['serve']]])('keeps a second one from its port: muster %j', async (words) => {
+    const { code, output } = await runMuster([...words, '--data', directory(), '--listen', `127.0.0.1:${server.port}`]);
     expect(code).toBe(1);
     expect(output).toMatch(/Cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE/);
     expect(output).toContain('--listen HOST:PORT');

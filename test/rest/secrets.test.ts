@@ -32,6 +32,8 @@ const secretColumns: [table: string, column: string, keys: string, more?: Record
   ['switches', 'sshpassword', 'switch=sw1'],
   ['switches', 'auth', 'switch=sw1'],
   ['switches', 'privacy', 'switch=sw1'],
+  ['bmcrotation', 'password', 'node=s1'],
+  ['bmcauthority', 'privatekey', 'name=a1'],
   ['domain', 'adminpassword', 'node=s1'],
   ['iscsi', 'passwd', 'node=s1'],
   ['vm', 'vidpassword', 'node=s1'],
@@ -49,7 +51,11 @@ describe('a secret column', () => {
 
   it('is every one that the table data mark', () => {
     const marked = [...tables.values()].flatMap(({ name, secret }) => [...secret].map((column) => `${name}.${column}`));
-    const expected = [...secretColumns.map(([table, column]) => `${table}.${column}`), 'token.tokenid'];
+    const expected = [
+      ...secretColumns.map(([table, column]) => `${table}.${column}`),
+      'token.tokenid',
+      'oidcgrant.refresh',
+    ];
     expect(marked.sort()).toEqual(expected.sort());
   });
 

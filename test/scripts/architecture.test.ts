@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const checkout = join(import.meta.dirname, '../..');
-const files = ['src', 'test', 'scripts'].flatMap((room) =>
+const files = ['src', 'web', 'test', 'scripts'].flatMap((room) =>
   readdirSync(join(checkout, room), { recursive: true, encoding: 'utf8' }).map((file) => `${room}/${file}`),
 );
 

@@ -28,7 +28,7 @@ let copy: string;
 beforeAll(() => {
   mkdirSync(join(checkout, '.cache'), { recursive: true });
   copy = mkdtempSync(join(checkout, '.cache/build-test-'));
-  for (const each of ['src', 'scripts', 'bin', 'share', 'package.json', 'package-lock.json'])
+  for (const each of ['src', 'web', 'scripts', 'bin', 'share', 'package.json', 'package-lock.json', 'tsconfig.json'])
     cpSync(join(checkout, each), join(copy, each), { recursive: true });
   symlinkSync(join(checkout, 'node_modules'), join(copy, 'node_modules'));
 });

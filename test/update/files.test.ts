@@ -322,6 +322,16 @@ describe('scripts of a list', () => {
 });
 
 describe('APPEND', () => {
+  it('does not put a second time behind a file what packing the image has put there', async () => {
+    world.lab.write(0, '/opt/packed', 'base\n1\n2\n');
+    const [one, two] = [world.source('one', '1'), world.source('two', '2\n')];
+    await sync(['APPEND:', `${one} -> /opt/packed`, `${two} -> /opt/packed`], 'n1');
+    expect(world.lab.read(0, '/opt/packed').toString()).toBe('base\n1\n2\n');
+    world.source('two', '3\n');
+    await sync(['APPEND:', `${one} -> /opt/packed`, `${two} -> /opt/packed`], 'n1');
+    expect(world.lab.read(0, '/opt/packed').toString()).toBe('base\n1\n3\n');
+  });
+
   it('puts files behind the original, as often as it is done', async () => {
     for (const index of [0, 1]) world.lab.write(index, '/opt/hosts', index === 0 ? 'original' : 'original\n', 0o600);
     const one = world.source('one', '1\n');

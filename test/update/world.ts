@@ -29,17 +29,20 @@ export interface WorldOptions {
   readonly connectSeconds?: number;
   /** Nodes that are worked on at once. Default: muster's own. */
   readonly fanOut?: number;
+  /** More settings of muster. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export async function startUpdateWorld(
   count: number,
   prefix: string,
   port: number,
-  { perRoot = 1, connectSeconds = 60, fanOut }: WorldOptions = {},
+  { perRoot = 1, connectSeconds = 60, fanOut, environment: settings }: WorldOptions = {},
 ): Promise<UpdateWorld> {
   const environment = {
     MUSTER_REMOTE_PORT: String(port),
     MUSTER_REMOTE_CONNECT_SECONDS: String(connectSeconds),
+    ...settings,
     ...(fanOut === undefined ? {} : { MUSTER_REMOTE_FAN_OUT: String(fanOut) }),
   };
   const [server, lab] = await Promise.all([startServer({ environment }), startRoots({ count, prefix, port, perRoot })]);

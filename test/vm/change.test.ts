@@ -22,6 +22,8 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
     await world.server.ok('PUT', '/nodes', {
       m1: { ...machine, vmstoragemodel: 'virtio', vmcpus: '1', vmmemory: '64' },
       m2: machine,
+      m4: { ...machine, vmstoragemodel: 'virtio', vmstorage: join(images, 'm4.vdb.qcow2') },
+      m5: machine,
       m3: { ...machine, vmstoragemodel: 'virtio', vmstorage: join(images, 'theirs.qcow2') },
     });
     await world.placeGuest('m1');
@@ -138,13 +140,14 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
       [{ adddisk: '-1' }, '"-1" is not the size of a disk: give gigabytes, or a number with K, M, G or T.'],
       [{ adddisk: '<b/>' }, '"<b/>" is not the size of a disk: give gigabytes, or a number with K, M, G or T.'],
       [{ cpucount: '0' }, '"0" is not a number of processors: give 1 to 4096.'],
-      [{ resizedisk: 'vda=3M', purgedisk: 'vda' }, 'its disk vda cannot be resized and deleted at once.'],
+      [{ resizedisk: 'vda=3M', purgedisk: 'vda' }, 'its disk vda cannot be resized and removed at once.'],
+      [{ detachdisk: 'vda', purgedisk: 'vda' }, 'its disk vda cannot be deleted and kept at once.'],
     ] as const;
     for (const [body, sentence] of cases) expect(await refusal('m1', body)).toBe(`m1: ${sentence}`);
     const nothing = await world.server.call('PUT', '/nodes/m1/vm', { body: {} });
     expect([nothing.status, nothing.json.error]).toEqual([
       400,
-      ['Say what to change: give any of cpucount, memorysize, adddisk, purgedisk, resizedisk.'],
+      ['Say what to change: give any of cpucount, memorysize, adddisk, purgedisk, detachdisk, resizedisk.'],
     ]);
   });
 
@@ -152,7 +155,7 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
     const { lab, server } = world;
     await world.makeByHand('other', { disk: join(images, 'm1.vdc.qcow2') });
     expect(await refusal('m1', { purgedisk: 'vdc' })).toBe(
-      `m1: the disk ${join(images, 'm1.vdc.qcow2')} is in use by the machine other.`,
+      `m1: the disk ${join(images, 'm1.vdc.qcow2')} is in use by the machine other on localhost.`,
     );
     await lab.virsh('undefine', 'other');
     const theirs = join(images, 'theirs.qcow2');
@@ -170,8 +173,49 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
       `removed the disk ${inTheWay} on localhost`,
       `removed the disk ${theirs} on localhost`,
     ]);
-    await change('m3', { purgedisk: 'vdb' });
+    await change('m3', { detachdisk: 'vdb' });
+    expect([existsSync(inTheWay), sources(await definition('m3'))]).toEqual([true, []]);
+    await change('m3', { adddisk: '4M', force: 'yes' });
+    await change('m3', { purgedisk: 'vda' });
     expect((await world.removedOf('m3')).length).toBe(2);
     expect([existsSync(theirs), (await attributes('m3')).vmstorage]).toEqual([false, `dir://${images}`]);
+  });
+
+  it('keep a disk that only has the name of one that was left, as it is another of theirs', async () => {
+    const disk = join(images, 'm4.vdb.qcow2');
+    await world.placeGuest('m4');
+    renameSync(join(images, 'm4.vda.qcow2'), disk);
+    await world.server.ok('POST', '/nodes/m4/vm', { memorysize: '16' });
+    await world.server.ok('PUT', '/nodes/m4', { vmstorage: `${disk}|dir://${images}` });
+    expect(await refusal('m4', { purgedisk: 'vdb', force: 'yes' })).toBe(
+      `m4: the disk ${disk} is in use by the machine m4 on localhost.`,
+    );
+    expect(existsSync(disk)).toBe(true);
+  });
+
+  it('that muster has not made keep disks of their name', async () => {
+    const disk = join(images, 'm5.qcow2');
+    await world.placeGuest('m5');
+    renameSync(join(images, 'm5.vda.qcow2'), disk);
+    await world.makeByHand('m5', { disk });
+    expect(await refusal('m5', { purgedisk: 'vda' })).toBe(
+      `m5: its disk vda, ${disk}, was not made for it; use force to delete it anyway.`,
+    );
+    expect(existsSync(disk)).toBe(true);
+    await change('m5', { purgedisk: 'vda', force: 'yes' });
+    expect([existsSync(disk), await world.removedOf('m5')]).toEqual([false, [`removed the disk ${disk} on localhost`]]);
+  });
+
+  it('whose memory is saved keep all that their guests need', async () => {
+    const { lab, server } = world;
+    await lab.virsh('managedsave', 'm2');
+    const saved =
+      'm2: its memory is saved on localhost ("virsh managedsave"): its guest will go on with it and needs everything as it was. Start it with PUT /nodes/m2/power {"action":"on"} and shut it down, or discard the memory on localhost with "virsh managedsave-remove m2".';
+    for (const body of [{ purgedisk: 'hda' }, { memorysize: '64' }, { adddisk: '4M' }])
+      expect(await refusal('m2', body)).toBe(saved);
+    for (const purge of ['yes', 'no'])
+      expect(await world.complaints('DELETE', '/nodes/m2/vm', { purge })).toEqual([saved]);
+    await server.ok('PUT', '/nodes/m2/power', { action: 'on' });
+    expect(await lab.virsh('domstate', 'm2', '--reason')).toContain('running');
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addUser } from '../harness/users.ts';
@@ -93,7 +93,8 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
     await power('c2,c4', 'on');
     await askGuest(world.lab, 'c2', 'MINE');
     await expect.poll(() => askGuest(world.lab, 'c4'), { timeout: 60_000 }).toMatchObject({ cpus: '2', mem: '32M' });
-    expect([await lastDisk('c2'), await lastDisk('c4')]).toEqual(['4d494e45:4M', '474f4c44:4M']);
+    await expect.poll(() => lastDisk('c2'), { timeout: 60_000 }).toBe('4d494e45:4M');
+    await expect.poll(() => lastDisk('c4'), { timeout: 60_000 }).toBe('474f4c44:4M');
   });
 
   it('become masters as they run, by force, whole and as of one moment', async () => {
@@ -150,6 +151,22 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
     if (node === 'c1') expect(await world.lab.virsh('domstate', 'c1')).toBe(state === 'on' ? 'running' : 'shut off');
   });
 
+  it('become one master of a name, though two are asked for at once', async () => {
+    const first = world.server.call('POST', '/nodes/c1/vmclone', { body: { tomaster: 'zinc', force: 'yes' } });
+    let ended: unknown;
+    void first.then(({ json }) => (ended = json));
+    await expect
+      .poll(() => files('zinc').includes('zinc.vdb.qcow2') || ended, { timeout: 60_000, interval: 5 })
+      .toBe(true);
+    expect(await refusal('c4', { tomaster: 'zinc', force: 'yes' })).toBe(
+      `c4: another request is at work on the disk ${join(images, 'zinc')}. Repeat the command when that one is over.`,
+    );
+    expect((await first).status).toBe(201);
+    expect(files('zinc').map((name) => name.slice('zinc'.length))).toEqual(
+      files('c1').map((name) => name.slice('c1'.length)),
+    );
+  });
+
   it('are made from masters of the same account, or from those that a rule opens', async () => {
     const { server } = world;
     const token = await addUser(server, 'op');
@@ -178,7 +195,17 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
     expect((await cloneAs({ frommaster: 'mine' })).status).toBe(201);
     await remove();
     expect((await cloneAs({ frommaster: 'gold' })).json.error).toEqual([refusedBecause('gold')]);
+    // Force reaches no disk of others.
+    writeFileSync(join(images, 'olddb.hda.qcow2'), 'precious');
+    await clone('c5', { frommaster: 'gold' });
+    const asMaster = () => cloneAs({ tomaster: 'olddb', force: 'yes' });
+    expect((await asMaster()).json.error).toEqual([
+      `c5: there is a disk ${join(images, 'olddb.hda.qcow2')} on localhost already, which belongs to none of your nodes: give the master another name. To replace it, this account needs a policy rule for clonevm without a noderange.`,
+    ]);
+    expect(readFileSync(join(images, 'olddb.hda.qcow2'), 'utf8')).toBe('precious');
     await rule('2', { noderange: '' });
+    expect((await asMaster()).status).toBe(201);
+    await remove();
     expect((await cloneAs({ frommaster: 'gold' })).status).toBe(201);
     await remove();
     await server.ok('DELETE', '/policy/2');
@@ -203,7 +230,7 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
     await power('c1', 'off');
     writeFileSync(join(images, 'copper.sda.qcow2'), 'of somebody else');
     expect(await refusal('c1', { tomaster: 'copper' })).toBe(
-      `c1: there is a disk ${join(images, 'copper.sda.qcow2')} on localhost already; give the master another name.`,
+      `c1: there is a disk ${join(images, 'copper.sda.qcow2')} on localhost already; give the master another name, or use force, which replaces disks of the same name that nobody uses.`,
     );
     execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', join(images, 'gold.sda.qcow2'), '1M']);
     expect(await clone('c5', { frommaster: 'gold' })).toMatchObject({
@@ -237,7 +264,7 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
         `"${tomaster}" is not a name for a master: up to 63 letters, digits, _ and -, beginning with a letter or digit.`,
       );
     expect(await refusal('c3', { frommaster: 'gold' })).toBe(
-      'c3: there is a virtual machine c3 on localhost already; DELETE vm removes it.',
+      'c3: there is a virtual machine c3 on localhost already; DELETE /nodes/c3/vm removes it.',
     );
     expect(await refusal('metal', { frommaster: 'gold' })).toBe(
       'metal: clonevm is not possible: mgt "ipmi" has no virtual machine.',
@@ -247,6 +274,9 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
       virttype: 'kvm',
     });
     expect(await refusal('c5', { frommaster: 'lost' })).toMatch(/^c5: libvirt on localhost says: .*nowhere/);
+    expect(await refusal('c1', { tomaster: 'x', detach: 'yes' })).toBe(
+      'Give "detach" only with "frommaster": the disks of a master are always full copies.',
+    );
     const nothing = await world.server.call('POST', '/nodes/c1/vmclone', { body: {} });
     expect([nothing.status, nothing.json.errorcode]).toEqual([400, 3]);
   });

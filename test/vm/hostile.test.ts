@@ -118,7 +118,7 @@ describe('a hypervisor that claims machines of another', { timeout: 120_000 }, (
     await claim('v4');
     await expect.poll(() => attribute('v4', 'vmhost'), patience).toBe('hv2');
     const { vmmove } = await server.ok('GET', '/tables/vmmove/rows/node=v4');
-    expect(vmmove).toEqual([{ node: 'v4' }]);
+    expect(vmmove).toEqual([{ node: 'v4', host: 'hv2' }]);
     expect(limited.blocks.filter(({ event }) => event === 'notice').map(({ data }) => data.nodes)).toEqual([['v2']]);
   });
 });

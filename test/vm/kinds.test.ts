@@ -17,7 +17,8 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     loop = execFileSync('losetup', ['--find', '--show', raw], { encoding: 'utf8' }).trim();
     const small = join(lab.directory, 'small');
     mkdirSync(small);
-    await lab.inside('mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', small);
+    await lab.inside('mount', '-t', 'tmpfs', '-o', 'size=9m', 'tmpfs', small);
+    await lab.inside('dd', 'if=/dev/zero', `of=${join(small, 'filler')}`, 'bs=64k', 'count=143', 'status=none');
     await lab.inside('ip', 'link', 'add', 'br0', 'type', 'bridge');
     const network = join(lab.directory, 'network.xml');
     writeFileSync(network, "<network><name>inner</name><bridge name='virbr9'/></network>");
@@ -115,7 +116,10 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     expect(await world.complaints('POST', '/nodes/k5/vm', { disksize: '8M' })).toEqual([
       expect.stringMatching(`^k5: ${small} on localhost has no space for a disk of 8 MB: 0 MB are free\\.$`),
     ]);
-    expect(await lab.inside('ls', small)).toBe('');
+    expect(await world.complaints('POST', '/nodes/k5/vm', { disksize: '16M' })).toEqual([
+      `k5: a disk of 16 MB is larger than ${small} on localhost, which has 9 MB.`,
+    ]);
+    expect(await lab.inside('ls', small)).toBe('filler');
     for (const node of ['k8', 'k9']) {
       const [complaint] = await world.complaints('POST', `/nodes/${node}/vm`, { disksize: '8M' });
       expect(complaint).toMatch(`${node}: libvirt on localhost says: `);
@@ -179,11 +183,11 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     writeFileSync(theirs, Buffer.alloc(1 << 20));
     await world.makeByHand('k7', { disk: theirs });
     expect(await world.complaints('POST', '/nodes/k7/vm', { disksize: '8M' })).toEqual([
-      'k7: there is a virtual machine k7 on localhost that muster has not made; DELETE vm removes it with force.',
+      'k7: there is a virtual machine k7 on localhost that muster has not made; DELETE /nodes/k7/vm with force removes it.',
     ]);
     await world.makeByHand('neighbour', { disk: theirs });
     expect(await world.complaints('DELETE', '/nodes/k7/vm', { purge: 'yes', force: 'yes' })).toEqual([
-      `k7: the disk ${theirs} is in use by the machine neighbour.`,
+      `k7: the disk ${theirs} is in use by the machine neighbour on localhost.`,
     ]);
     await lab.virsh('undefine', 'neighbour');
     const uuid = await lab.virsh('domuuid', 'k7');
@@ -201,7 +205,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     writeFileSync(disk, 'precious');
     await world.makeByHand('neighbour', { disk });
     expect(await world.complaints('POST', '/nodes/k7/vm', { disksize: '8M', force: 'yes' })).toEqual([
-      `k7: the disk ${disk} is in use by the machine neighbour.`,
+      `k7: the disk ${disk} is in use by the machine neighbour on localhost.`,
     ]);
     await lab.virsh('undefine', 'neighbour');
     await server.ok('POST', '/nodes/k7/vm', { disksize: '8M', force: 'yes' });

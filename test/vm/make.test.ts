@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startVmWorld, type VmWorld } from './world.ts';
@@ -69,7 +69,7 @@ describe('virtual machines that are made', { timeout: 120_000 }, () => {
       ['m1.hda.qcow2', 'm1.hdb.qcow2'].map((disk) => join(images, disk)),
     );
     expect(await world.complaints('POST', '/nodes/m1/vm')).toEqual([
-      'm1: there is a virtual machine m1 on localhost already; DELETE vm removes it.',
+      'm1: there is a virtual machine m1 on localhost already; DELETE /nodes/m1/vm removes it.',
     ]);
     await server.ok('DELETE', '/nodes/m1/vm', { purge: 'yes' });
     expect(disks()).toEqual([]);
@@ -106,6 +106,52 @@ describe('virtual machines that are made', { timeout: 120_000 }, () => {
     expect(await machines()).toEqual(['m2']);
     await world.server.ok('DELETE', '/nodes/m2/vm', { purge: 'yes', force: 'yes' });
     expect([await machines(), existsSync(theirs)]).toEqual([[], false]);
+    // Named like the node, but not as muster names disks.
+    const precious = join(images, 'm2.precious.qcow2');
+    writeFileSync(precious, Buffer.alloc(1 << 20));
+    await world.server.ok('PUT', '/nodes/m2', { vmstorage: precious, vmstorageformat: '' });
+    await world.server.ok('POST', '/nodes/m2/vm');
+    expect(await world.complaints('DELETE', '/nodes/m2/vm', { purge: 'yes' })).toEqual([
+      `m2: its disk ${precious} was not made for it; use force to delete it anyway.`,
+    ]);
+    expect(existsSync(precious)).toBe(true);
+    await world.server.ok('DELETE', '/nodes/m2/vm');
+    rmSync(precious);
+  });
+
+  it('stay those of their nodes, whatever node has the name later', async () => {
+    const { server, lab } = world;
+    const machine = { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstorage: `dir://${images}` };
+    await server.ok('PUT', '/nodes', { old: machine });
+    await server.ok('POST', '/nodes/old/vm', { memorysize: '32', disksize: '4M' });
+    const uuid = await lab.virsh('domuuid', 'old');
+    expect(await world.complaints('PUT', '/definitions/node/old/rename', { name: 'other' })).toEqual([
+      'old has a virtual machine on localhost, which would keep the old name, as would its disks.',
+      'Before you rename the node, remove the machine with DELETE /nodes/old/vm, which keeps the disks; afterwards name the disks in vmstorage and make the machine again.',
+      'If the machine is gone already, delete what muster knows of it with DELETE /tables/vmmove/rows/node=old.',
+    ]);
+    const foreign = (known: string) => [
+      `old: the virtual machine old on localhost has the UUID ${uuid}, but table vpd has ${known} for this node: muster may have made the machine for another node. Use force to remove it anyway.`,
+    ];
+    const expectKept = async (known: string) => {
+      expect(await world.complaints('DELETE', '/nodes/old/vm', { purge: 'yes' })).toEqual(foreign(known));
+      expect(await world.complaints('PUT', '/nodes/old/vm', { purgedisk: 'hda' })).toEqual([
+        `old: its disk hda, ${join(images, 'old.hda.qcow2')}, was not made for it; use force to delete it anyway.`,
+      ]);
+      expect([await machines(), disks()]).toEqual([['old'], ['old.hda.qcow2']]);
+    };
+    await server.ok('DELETE', '/nodes/old');
+    await server.ok('PUT', '/nodes', { old: machine });
+    await expectKept('none');
+    const another = '11111111-2222-4333-8444-555555555555';
+    await server.ok('PUT', '/tables/vpd/rows/node=old', { uuid: another });
+    await expectKept(another);
+    await server.ok('DELETE', '/nodes/old/vm', { purge: 'yes', force: 'yes' });
+    expect(await world.removedOf('old')).toEqual([`removed the virtual machine old (${uuid}) on localhost`]);
+    expect([await machines(), disks()]).toEqual([[], []]);
+    await server.ok('POST', '/nodes/old/vm', { memorysize: '32' });
+    await server.ok('DELETE', '/nodes/old/vm');
+    await server.ok('PUT', '/definitions/node/old/rename', { name: 'other' });
   });
 
   it('say what is wrong', async () => {
@@ -115,6 +161,12 @@ describe('virtual machines that are made', { timeout: 120_000 }, () => {
     ]);
     expect(await world.complaints('POST', '/nodes/m1/vm', { memorysize: 'lots' })).toEqual([
       'm1: "lots" is not a size of memory: give megabytes, or a number with K, M, G or T, at least 4M.',
+    ]);
+    expect(await world.complaints('POST', '/nodes/m1/vm', { memorysize: '900T' })).toEqual([
+      expect.stringMatching(/^m1: it cannot have 943718400 MB of memory: localhost has \d+ MB\.$/),
+    ]);
+    expect(await world.complaints('POST', '/nodes/m1/vm', { disksize: '900T' })).toEqual([
+      expect.stringMatching(/^m1: a disk of 943718400 MB is larger than \/\S+ on localhost, which has \d+ MB\.$/),
     ]);
     expect(await world.complaints('DELETE', '/nodes/m1/vm')).toEqual([
       'm1: there is no virtual machine m1 on localhost.',

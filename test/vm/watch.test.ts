@@ -1,8 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStream } from '../hardware/stream.ts';
+import { EventClient } from '../harness/events.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { type LibvirtLab, startLibvirt } from '../lab/libvirt.ts';
 import { makeCertificates } from '../lab/libvirt/certificates.ts';
@@ -115,12 +116,47 @@ describe('machines that somebody else works on', { timeout: 120_000 }, () => {
     expect(await attribute('w1', 'vmhost')).toBe('localhost');
   });
 
+  it('are asked for again as soon as their daemon listens', async () => {
+    const { socket } = here;
+    await define(here, 'w6');
+    await server.ok('PUT', '/nodes/w6', { groups: 'all', mgt: 'kvm', vmhost: 'localhost' });
+    renameSync(socket, `${socket}.away`);
+    await here.inside('pkill', '-KILL', '-F', '/run/libvirtd.pid');
+    const read = () => server.call('GET', '/nodes/w6/power');
+    let reply = await read();
+    expect(reply.json.error).toEqual([expect.stringMatching(/^w6: libvirt (cannot be reached at|on localhost) /)]);
+    for (; reply.status !== 200; reply = await read())
+      expect(reply.json.error[0]).not.toContain('is not retried before');
+    expect(reply.json).toEqual({ w6: { power: 'off' } });
+  });
+
   it('are followed again after their daemon has died', async () => {
     await server.ok('PUT', '/nodes/w5', { status: 'booted' });
+    await server.ok('PUT', '/tables/vpd/nodes/w5', { vpd: { uuid: await there.virsh('domuuid', 'w5') } });
     await there.killDaemon();
     await expect.poll(() => there.virsh('domstate', 'w5'), patience).toBe('running');
     await there.virsh('destroy', 'w5');
     await seen('w5', 'status').toBe('powering-off');
+    // Where it is stays known, whatever vmhost will be.
+    expect((await server.ok('GET', '/tables/vmmove/rows/node=w5')).vmmove).toEqual([{ node: 'w5', host: 'hv2' }]);
+  });
+
+  it('that crash are told apart from those that are switched off', async () => {
+    const events = await EventClient.open(server, { query: { kinds: 'power,notice' } });
+    await events.ready();
+    await there.virsh('start', 'w5');
+    await seen('w5', 'status').toBe('powering-on');
+    await there.inside('pkill', '-KILL', '-F', '/run/libvirt/qemu/w5.pid');
+    await seen('w5', 'status').toBe('powering-off');
+    const heard = (kind: string) => events.until((client) => client.events.find(({ event }) => event === kind)?.data);
+    const isCrash = ({ data }: { data: { power?: string } }) => data.power === 'crashed';
+    expect(await events.until((client) => client.events.find(isCrash)?.data)).toMatchObject({ nodes: ['w5'] });
+    expect(await heard('notice')).toMatchObject({
+      nodes: ['w5'],
+      message:
+        'the virtual machine w5 crashed on hv2. Look for the cause in /var/log/libvirt/qemu/w5.log there, then switch it on again.',
+    });
+    events.close();
   });
 
   it('do not wait for a hypervisor that says nothing', async () => {

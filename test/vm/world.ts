@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Reply } from '../harness/client.ts';
-import { startServer, type TestServer } from '../harness/server.ts';
+import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { connectLibvirts, type LibvirtLab, startLibvirt } from '../lab/libvirt.ts';
 import { type GuestOptions, guestXml } from '../lab/libvirt/guest.ts';
 import { placeTellingDisk } from '../lab/libvirt/telling.ts';
@@ -14,6 +15,7 @@ const run = promisify(execFile);
 
 /** A server with a hypervisor on its own machine, `localhost`, that is also the node `far` behind SSH. */
 export interface VmWorld {
+  /** Another one after `killServer`. */
   readonly server: TestServer;
   readonly lab: LibvirtLab;
   readonly ssh: SshLab;
@@ -30,6 +32,8 @@ export interface VmWorld {
     afterwards?: () => Promise<void>,
     which?: LibvirtLab,
   ): Promise<Reply>;
+  /** Kills muster and starts it again on the same data. */
+  killServer(): Promise<void>;
   /** What the audit log says was removed though muster may not have made it. */
   removedOf(node: string): Promise<readonly string[]>;
   /** What a node's request failed with. */
@@ -55,24 +59,37 @@ export async function startTwoHypervisors(
     mounts: { [dirname(dirname(lab!.socket))]: dirname(dirname(far!.socket)) },
   });
   const world = await worldWith(lab!, ssh, settings);
-  const stop = async (): Promise<void> => {
-    await world.stop();
-    await far!.stop();
-  };
-  return { ...world, far: far!, stop };
+  const stopFirst = () => world.stop();
+  // Not a copy: its server may become another one.
+  return Object.assign(Object.create(world) as VmWorld, {
+    far: far!,
+    async stop() {
+      await stopFirst();
+      await far!.stop();
+    },
+  });
 }
 
 async function worldWith(lab: LibvirtLab, ssh: SshLab, settings: string): Promise<VmWorld> {
-  const server = await startServer({
-    config: `[remote]\nport = ${ssh.port}\nconnectSeconds = 5\n[hardware]\nlibvirtSocket = ${JSON.stringify(lab.socket)}\naccelerator = "qemu"\n${settings}\n`,
-  });
+  const data = temporaryDirectory();
+  const start = (): Promise<TestServer> => startServer({ data, config });
+  const config = `[remote]\nport = ${ssh.port}\nconnectSeconds = 5\n[hardware]\nlibvirtSocket = ${JSON.stringify(lab.socket)}\naccelerator = "qemu"\n${settings}\n`;
+  let server = await start();
   const [publicKey] = await server.ok('GET', '/services/sshkey');
   ssh.authorize(publicKey);
   await server.ok('PUT', '/nodes', { far: { groups: 'all', ip: ssh.addresses[0]!, mgt: 'kvm' } });
   return {
-    server,
+    get server() {
+      return server;
+    },
     lab,
     ssh,
+    async killServer() {
+      server.client.close();
+      server.child.kill('SIGKILL');
+      await once(server.child, 'exit');
+      server = await start();
+    },
     async makeByHand(name, options) {
       const file = join(lab.directory, `${name}.xml`);
       writeFileSync(file, guestXml(name, options));
@@ -103,6 +120,7 @@ async function worldWith(lab: LibvirtLab, ssh: SshLab, settings: string): Promis
     },
     async stop() {
       await server.stop();
+      rmSync(data, { recursive: true, force: true });
       await Promise.all([lab.stop(), ssh.stop()]);
     },
   };

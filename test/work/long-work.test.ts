@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { SqliteDatabase } from '../../src/database/sqlite/sqlite.ts';
+import { WorkClaims } from '../../src/dispatch/work-claims.ts';
 import { LongWork } from '../../src/work/long-work.ts';
 import { writeRecord } from '../../src/work/records.ts';
 import type { LongWorkSettings, LongRun } from '../../src/work/long-run.ts';
@@ -13,9 +15,14 @@ const module = join(import.meta.dirname, '../lab/toil/work.ts');
 const scratch = scratchDirectory();
 /** A file system that nobody else writes to. */
 const memory = mkdtempSync('/dev/shm/muster-test-');
-afterAll(() => {
-  rmSync(scratch, { recursive: true });
-  rmSync(memory, { recursive: true });
+let database: SqliteDatabase;
+const files = scratchDirectory();
+beforeAll(async () => {
+  database = await SqliteDatabase.open(join(files, 'muster.sqlite'));
+});
+afterAll(async () => {
+  await database.close();
+  for (const directory of [scratch, memory, files]) rmSync(directory, { recursive: true });
 });
 
 const defaults: LongWorkSettings = { seconds: 600, atOnce: 2, reserve: 1 };
@@ -28,8 +35,11 @@ beforeEach(() => {
   return () => rmSync(data, { recursive: true, force: true });
 });
 
+const claimsOf = (id: string): WorkClaims =>
+  new WorkClaims({ shared: database.shared, servers: { id, name: `mn-${id}`, machine: 'm1' }, data: `/${id}`, log });
+
 const open = (settings: Partial<LongWorkSettings> = {}): LongWork =>
-  new LongWork({ ...defaults, ...settings }, { data, log });
+  new LongWork({ ...defaults, ...settings }, { data, log, claims: claimsOf('a') });
 
 let begun = 0;
 interface Toil {
@@ -62,7 +72,7 @@ async function doSteps(longRun: LongRun, steps: readonly Step[]) {
     await longRun.end(isDone);
   }
 }
-const toil = (work: LongWork, steps: readonly Step[], how?: Toil) => doSteps(begin(work, how), steps);
+const toil = async (work: LongWork, steps: readonly Step[], how?: Toil) => doSteps(await begin(work, how), steps);
 
 describe('long work', () => {
   test('is done in its own namespaces by a process that stands back, and leaves no record', async () => {
@@ -118,7 +128,7 @@ describe('long work', () => {
 
   test('that does not heed that it should end is killed', async () => {
     const controller = new AbortController();
-    const longRun = begin(open(), { signal: controller.signal });
+    const longRun = await begin(open(), { signal: controller.signal });
     const steps: Step[] = [{ staging: scratch }, { spin: true }];
     const done = doSteps(longRun, steps);
     done.catch(() => undefined);
@@ -187,11 +197,12 @@ describe('long work', () => {
     await first;
   });
 
-  test('of one user is bounded', () => {
+  test('of one user is bounded', async () => {
     const work = open();
-    for (let i = 0; i < 16; i++) begin(work);
-    expect(() => begin(work)).toThrow('User "anna" already runs 16 long commands');
-    begin(work, { user: 'bert' });
+    const longRuns = await Promise.all(Array.from({ length: 16 }, () => begin(work)));
+    await expect(begin(work)).rejects.toThrow('User "anna" already runs 16 long commands');
+    longRuns.push(await begin(work, { user: 'bert' }));
+    await Promise.all(longRuns.map((longRun) => longRun.end(true)));
   });
 
   test('ends with muster, and nothing new is begun', async () => {
@@ -203,31 +214,112 @@ describe('long work', () => {
     await work.close();
     await expect(done).rejects.toThrow('muster was stopped before this ended');
     expect(readdirSync(join(data, 'place'))).toEqual([]);
-    expect(() => begin(work)).toThrow('muster was stopped before this ended');
+    await expect(begin(work)).rejects.toThrow('muster was stopped before this ended');
     const found: string[] = [];
-    const kept = await open().resume(async ({ run }) => void found.push(run));
-    expect([kept.length, found]).toEqual([1, []]);
+    await open().resume(async ({ run }) => void found.push(run));
+    expect([found, readdirSync(join(data, 'long-work'))]).toEqual([[], []]);
   });
 
-  test('that an earlier muster left is told once, kept for a day, and its stagings are removed, but nothing else', async () => {
+  test('that an earlier muster left is noted once, and its stagings are removed, but nothing else', async () => {
     const directory = join(data, 'long-work');
     const about = { command: 'toil', user: 'anna', client: '', range: '', line: '', request: '', started: 0 };
-    const old = Date.now() - 2 * 86_400_000;
-    const stagings = ['killed', 'known', 'done'].map((run) => join(data, `.muster-${run}-1`));
+    const stagings = ['killed', 'done'].map((run) => join(data, `.muster-${run}-1`));
     for (const path of [...stagings, join(data, 'precious')]) mkdirSync(path);
     await writeRecord(directory, { ...about, run: 'killed', stagings: [stagings[0]!] });
-    await writeRecord(directory, { ...about, run: 'known', interrupted: old, stagings: [stagings[1]!] });
-    await writeRecord(directory, { ...about, run: 'done', done: true, stagings: [stagings[2]!] });
-    await writeRecord(directory, { ...about, run: 'old', interrupted: old, stagings: [] });
+    await writeRecord(directory, { ...about, run: 'done', done: true, stagings: [stagings[1]!] });
     await writeRecord(directory, { ...about, run: 'forged', stagings: [join(data, 'precious')] });
     const found: string[] = [];
+    const note = async ({ run }: { readonly run: string }) => void found.push(run);
     const work = open();
-    const kept = await work.resume(async ({ run }) => void found.push(run));
+    await work.resume(note);
     expect(found.sort()).toEqual(['forged', 'killed']);
-    expect(kept.map(({ run }) => run).sort()).toEqual(['forged', 'killed', 'known']);
-    await until(() => stagings.every((path) => !existsSync(path)) && logged.includes('could not be removed'));
-    expect(existsSync(join(data, 'precious'))).toBe(true);
+    await until(() => readdirSync(directory).join() === 'forged.json' && logged.includes('could not be removed'));
+    expect([...stagings, join(data, 'precious')].filter((path) => existsSync(path))).toEqual([join(data, 'precious')]);
     await work.close();
-    expect(readdirSync(directory).sort()).toEqual(['forged.json', 'killed.json', 'known.json']);
+    await open().resume(note);
+    expect(found).toHaveLength(2);
+  });
+});
+
+describe('a subject', () => {
+  const claimOf = (run: string) => ({
+    subject: 'image',
+    run,
+    command: 'toil',
+    user: 'anna',
+    started: 0,
+    seesAll: false,
+  });
+  const held = async (id: string, run: string) => {
+    const subject = await claimsOf(id).take(claimOf(run));
+    if (!('release' in subject)) throw new Error(`taken by ${subject.server}`);
+    return subject;
+  };
+
+  test("is one run's at all servers, until it is released", async () => {
+    const first = await held('a', 'r1');
+    expect(await claimsOf('b').take(claimOf('r2'))).toMatchObject({
+      subject: 'image',
+      run: 'r1',
+      command: 'toil',
+      user: 'anna',
+      started: 0,
+      server: 'mn-a',
+    });
+    await first.release();
+    await (await held('b', 'r2')).release();
+  });
+
+  test('that another run has begun on meanwhile is lost, also when that has ended', async () => {
+    const first = await held('a', 'r1');
+    // As if the first server had been suspended for longer than its claim holds.
+    await database.shared.release({ kind: 'work', name: 'image', holder: 'a' });
+    const second = await held('b', 'r2');
+    let steps = 0;
+    const step = async () => ++steps;
+    await expect(first.settle(step)).rejects.toThrow('another run has begun on image since');
+    expect([first.lost.aborted, second.lost.aborted]).toEqual([true, false]);
+    expect(await second.settle(step)).toBe(1);
+    await second.release();
+    const third = await held('a', 'r3');
+    await database.shared.release({ kind: 'work', name: 'image', holder: 'a' });
+    await (await held('b', 'r4')).release();
+    await expect(third.settle(step)).rejects.toThrow('another run has begun on image since');
+    await Promise.all([first.release(), third.release()]);
+  });
+
+  test('of a process that was killed is free for the next one in its data directory, and for no other', async () => {
+    const killed = await held('a', 'r6');
+    const next = (name: string, place: string, machine = 'm1') =>
+      new WorkClaims({ shared: database.shared, servers: { id: 'c', name, machine }, data: place, log });
+    for (const claims of [next('mn-b', '/a'), next('mn-a', '/b'), next('mn-a', '/a', 'clone')]) {
+      await claims.resume();
+      expect(await claims.take(claimOf('r7'))).toMatchObject({ run: 'r6' });
+    }
+    const claims = next('mn-a', '/a');
+    await claims.resume();
+    const subject = await claims.take(claimOf('r7'));
+    expect(subject).toHaveProperty('release');
+    if ('release' in subject) await subject.release();
+    await killed.release();
+  });
+
+  test('that a server of another version has is taken, and stops nobody from starting', async () => {
+    const strange = { kind: 'work', name: 'image', holder: 'z' };
+    for (const body of ['{}', 'no JSON']) {
+      expect(await database.shared.claim({ ...strange, body }, 60_000)).toBe(true);
+      const claims = claimsOf('a');
+      await claims.resume();
+      await expect(claims.take(claimOf('r8'))).rejects.toThrow('A server of another version works on image');
+    }
+    await database.shared.release(strange);
+    await (await held('a', 'r8')).release();
+  });
+
+  test('whose claim ended without anybody else wanting it is kept', async () => {
+    const first = await held('a', 'r5');
+    await database.shared.release({ kind: 'work', name: 'image', holder: 'a' });
+    expect(await first.settle(async (check) => check())).toBeUndefined();
+    await first.release();
   });
 });

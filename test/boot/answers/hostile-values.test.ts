@@ -189,6 +189,32 @@ describe.each(scripts)('in a script of %s', (_name, make, before, after, scripts
   });
 });
 
+describe('where a shell would run a value, however it is quoted', () => {
+  const value = given('$(touch /tmp/x)', '/t, line 3: #TABLE:x#');
+  const write = (before: string, after: string, what = value): string =>
+    render(['%post\n', before, what, after, '\n'], new KickstartWriter());
+
+  it.each([
+    ['n=$(( ', ' + 1 ))', 'arithmetic expression'],
+    ['echo "$(( (1 + ', ') ))"', 'arithmetic expression'],
+    ['(( n = ', ' ))', 'arithmetic expression'],
+    ['n=$[ 1 + ', ' ]', 'arithmetic expression'],
+    ['n=`echo ', '`', 'backquotes'],
+    ['echo "`echo ', '`"', 'backquotes'],
+    ['cat <<E\n`echo ', '`\nE', 'backquotes'],
+  ])('%s is refused with file and line, whatever the value', (before, after, place) => {
+    for (const each of [value, { ...value, value: 'reboot' }, { ...value, value: '8' }])
+      expect(faultOf(() => write(before, after, each)).message).toMatch(
+        new RegExp(`^/t, line 3: #TABLE:x# cannot stand .*${place}`),
+      );
+  });
+
+  it('what stands behind such a place is written as before', () => {
+    for (const before of ['n=$(( 1 + 1 )); echo ', 'n=`id`; echo ', 'n=$[ 2 ]; echo ', 'echo "$(( 2 ))" ', '( ( echo '])
+      expect(write(before, ' ) )')).toContain(`${before}'$(touch /tmp/x)'`);
+  });
+});
+
 describe('in a preseed', () => {
   it('a value stays the answer of its question', () => {
     const cases = written(() => new PreseedWriter(), 'd-i a/b string x ', '\nd-i c/d string y\n');

@@ -74,6 +74,18 @@ it('a tree without an installer says what is missing and where it is to be had',
   );
 });
 
+it.each([
+  ['rhels6.10', 'release 7 and later'],
+  ['centos6.9', 'release 7 and later'],
+  ['sles16.0', 'its installer is Agama'],
+  ['leap16.0', 'its installer is Agama'],
+  ['sles12.5', 'AutoYaST of release 15'],
+])('%s is not installed with answers for another release', async (os, reason) => {
+  const site = new Site(os);
+  expect(() => site.boot()).toThrow(`img: ${os} cannot be installed: `);
+  await expect(site.answers()).rejects.toThrow(reason);
+});
+
 it('packages come from the tree or from URLs, and from no other directory', () => {
   const site = siteWith('rocky9.6');
   const url = 'http://mirror.example/rocky';

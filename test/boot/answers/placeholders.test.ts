@@ -133,6 +133,14 @@ describe('#INCLUDE:file#', () => {
   });
 });
 
+const imageRow = {
+  imagename: 'img',
+  osvers: 'rocky9.6',
+  osarch: 'x86_64',
+  provmethod: 'install',
+  imagetype: 'linux',
+};
+
 describe('package lists', () => {
   const lists = (): NonNullable<Given> => ({
     image: {
@@ -149,6 +157,17 @@ describe('package lists', () => {
     const template =
       '%packages\n#INCLUDE_DEFAULT_PKGLIST#\n#INCLUDE_DEFAULT_RMPKGLIST#\n#INCLUDE_PKGLIST:c.pkglist#\n%end';
     expect(await rendered(template, lists())).toBe('%packages\n@core\nbash\nvim\ntool\n-nano\nemacs\n%end');
+  });
+
+  it('are those of compute nodes where the image names none, so that there is an SSH server', async () => {
+    const listed = (profile: string) =>
+      rendered('%packages\n#INCLUDE_DEFAULT_PKGLIST#\n%end', {
+        image: { pkglist: '' },
+        tables: { osimage: [{ ...imageRow, profile }] },
+      });
+    for (const profile of ['compute', 'mine']) expect(await listed(profile)).toContain('\nopenssh-server\n');
+    site.file('custom/install/rocky/mine.pkglist', 'mine-alone\n');
+    expect(await listed('mine')).toBe('%packages\nmine-alone\n%end');
   });
 
   it('of the directory of other packages have a repository', async () => {
@@ -182,7 +201,7 @@ describe('partitions', () => {
     const script = site.file('custom/parts.sh', 'echo autopart > /tmp/partitionfile\n');
     const text = await site.rendered(region, { image: { partitionfile: `s:${script}` } });
     expect(text).toContain('a\n%include /tmp/partitionfile\nb');
-    expect(text).toContain('%pre\necho autopart > /tmp/partitionfile\n%end\n');
+    expect(text).toContain('%pre\nwanted=\necho autopart > /tmp/partitionfile\n%end\n');
     const ends = site.file('custom/ends.sh', 'x\n%end\n%post\n');
     expect(await refused(region, { image: { partitionfile: `s:${ends}` } })).toContain('begins with %');
   });

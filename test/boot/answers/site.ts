@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Snapshot } from '../../../src/database/snapshot.ts';
 import type { Row } from '../../../src/database/tables.ts';
+import { familyOf } from '../../../src/objects/distributions.ts';
 import { effectiveReader } from '../../../src/objects/effective.ts';
 import { answerFiles } from '../../../src/boot/answers/answer-files.ts';
 import { installBoot } from '../../../src/boot/answers/install-boot.ts';
@@ -34,8 +35,7 @@ export class Site {
   }
 
   get #pkglist(): string {
-    const family =
-      { rocky: 'redhat', rhels: 'redhat', sles: 'suse' }[/^[a-z]+/.exec(this.os)![0]] ?? /^[a-z]+/.exec(this.os)![0];
+    const family = { dnf: 'redhat', zypper: 'suse', apt: /^[a-z]+/.exec(this.os)![0] }[familyOf(this.os)];
     return join(shippedImageFiles, family, `install/compute.${family}.pkglist`);
   }
 

@@ -51,6 +51,7 @@ beforeEach(async () => {
 
 const discovery = (processorNetworks?: readonly string[]) =>
   new MachineDiscovery({
+    readiness: async () => new Map(),
     store: setting.store.store,
     dhcp: setting.dhcp,
     log: createLog('silent'),

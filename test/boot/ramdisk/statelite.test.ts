@@ -126,3 +126,21 @@ it.each<[string, string[], Record<string, string>, string, string]>([
 ])('%s', async (_name, lines, files, look, shown) => {
   expect(await placed(lines, files, look)).toBe(shown);
 });
+
+it('an image without the programs that are needed is named as what is missing', async () => {
+  const { put, run } = openRamdisk();
+  // The image has a shell, and neither kmod nor e2fsprogs.
+  put({ 'newroot/.keep': '' });
+  const helpers = `in_image() { shift; case "$*" in *modprobe* | *mkfs*) return 1 ;; esac; }
+stop() { echo "$*"; exit; }
+is_blank() { true; }
+findfs() { echo /dev/vda; }
+mount() { return 1; }
+sleep() { true; }
+target=/newroot options=`;
+  const nfs = await run(`${helpers}\nload_file_systems\nopen_nfs 10.0.0.1 /state`);
+  expect(nfs).toContain('10.0.0.1:/state cannot be mounted:');
+  expect(nfs).toContain('The image has no modprobe, so drivers of file systems cannot be loaded: add the package kmod');
+  const disk = await run(`${helpers}\nload_file_systems\nopen_disk LABEL=state`);
+  expect(disk).toContain('LABEL=state (statemnt) is empty, and the image has no mkfs.ext4');
+});

@@ -5,7 +5,8 @@ import { commands } from '../../../src/cli/commands/index.ts';
 import type { Invocation } from '../../../src/cli/command.ts';
 import { reportFailure } from '../../../src/cli/errors.ts';
 import type { Output } from '../../../src/cli/output.ts';
-import { findPlace } from '../../../src/cli/places.ts';
+import { shorthandOf } from '../../../src/cli/node-shorthand.ts';
+import { findPlaces } from '../../../src/cli/places.ts';
 import type { Argv, Outcome } from './cases.ts';
 
 const muster = join(import.meta.dirname, '../../../bin/muster');
@@ -60,10 +61,11 @@ export async function runHere(call: Call): Promise<Outcome> {
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!entry) return runProcess(call);
   const [stdout, stderr] = [new Gathered(), new Gathered()];
-  const client = new Client(() => findPlace(call.env));
+  const client = new Client(() => findPlaces(call.env), shorthandOf(call.env));
   const lines = call.stdin.split('\n').slice(0, call.stdin.endsWith('\n') || call.stdin === '' ? -1 : undefined);
   const invocation: Invocation = {
     name,
+    isMuster: entry.isMuster === true,
     argv,
     env: call.env,
     stdin: {
@@ -82,7 +84,7 @@ export async function runHere(call: Call): Promise<Outcome> {
   try {
     code = await (await entry.load()).run(invocation);
   } catch (error) {
-    code = reportFailure(error, invocation, entry.isMuster === true);
+    code = reportFailure(error, invocation);
   }
   client.close();
   return { stdout: stdout.text, stderr: stderr.text, code };

@@ -26,7 +26,8 @@ for last in 11 12 13; do ip -n nodes address add "10.0.0.$last/16" dev wire0; do
 
 mount -t tmpfs -o mode=755 tmpfs "$root"
 mkdir -m 700 "$root/root"
-mkdir "$root/tftpboot" "$root/install"
+mkdir -p "$root/tftpboot" "$root/install/rhels8.6/x86_64/images/pxeboot"
+for file in vmlinuz initrd.img; do echo "$file" > "$root/install/rhels8.6/x86_64/images/pxeboot/$file"; done
 # Files there are replaced, which no mounted file can be.
 cp -a /etc "$root/etc"
 printf '127.0.0.1 localhost\n10.0.0.1 mn.cluster.com mn\n' > "$root/etc/hosts"

@@ -2,6 +2,7 @@
 // Told by messages which case to run; answers what came of it.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { writePack } from '../../boot/packed-image.ts';
 import { startServer, type TestServer } from '../../harness/server.ts';
 import { type Argv, type Case, type Effects, type Outcome, stateRequests } from './cases.ts';
 import { type Contents, contentsOf, differences, restore } from './database.ts';
@@ -54,6 +55,9 @@ class World {
     });
     const world = new World(server);
     for (const [method, path, body] of stateRequests) await server.ok(method, path, body);
+    const [root, kernel, initrd] = ['root', 'kernel', 'initrd'].map((text) => Buffer.from(text));
+    const diskless = 'rhels8.6-x86_64-netboot-compute';
+    writePack('/install/netboot/rhels8.6/x86_64/compute', diskless, { root: root!, kernel: kernel!, initrd: initrd! });
     await world.#remember();
     return world;
   }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ipmiDriver } from '../../../src/drivers/ipmi/index.ts';
 import type { IpmiEndpoint } from '../../../src/protocols/ipmi/client.ts';
+import { noSerial } from './script.ts';
 
 /** The endpoint that a node's access becomes. */
 function endpointOf(key: string | undefined, ipmiSuites?: readonly (17 | 3)[]): IpmiEndpoint {
@@ -10,6 +11,7 @@ function endpointOf(key: string | undefined, ipmiSuites?: readonly (17 | 3)[]): 
       seen.push(endpoint);
       return { request: () => Promise.reject(new Error('nothing is sent here')) };
     },
+    openSerial: noSerial,
     close: async () => {},
   };
   const driver = ipmiDriver({ connections, ...(ipmiSuites ? { ipmiSuites } : {}) });

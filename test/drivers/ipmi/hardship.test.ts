@@ -4,6 +4,7 @@ import { ipmiDriver } from '../../../src/drivers/ipmi/index.ts';
 import { IpmiClient, type IpmiEndpoint } from '../../../src/protocols/ipmi/client.ts';
 import { labAccounts } from '../../lab/addresses.ts';
 import { type BmcLab, startBmcs } from '../../lab/bmc.ts';
+import { noSerial } from './script.ts';
 
 /** Accounts that may little, hardware that can little, networks that lose much. */
 
@@ -21,6 +22,7 @@ beforeAll(async () => {
   const client = new IpmiClient();
   const connections = {
     link: (endpoint: IpmiEndpoint) => client.link({ ...endpoint, suites: [3] }),
+    openSerial: noSerial,
     close: () => client.close(),
   };
   oldDriver = ipmiDriver({ connections });

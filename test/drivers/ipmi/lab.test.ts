@@ -147,6 +147,7 @@ describe('vitals', () => {
     [['fanspeed'], { Fan1: '6060 RPM', Fan2: '6120 RPM' }],
     [['voltage'], { '12V Rail': '12 Volts' }],
     [['wattage'], { 'Sys Power': '164 Watts (560 BTUs/hr)' }],
+    [['current'], { Message: ['No current sensors found in system'] }],
     [['power'], { 'Power Status': 'off' }],
     [['leds'], { Message: ['No supported LEDs found in system'] }],
     [['temp', 'power'], { 'Power Status': 'off', 'Inlet Temp': '21 C (70 F)', 'CPU1 Temp': '41 C (106 F)' }],

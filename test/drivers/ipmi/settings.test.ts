@@ -302,6 +302,30 @@ test('what the hardware does not tell of its energy is na, and cappingmaxmin sta
   expect(read).toEqual({ cappingmax: 'na', cappingmin: 'na', cappingvalue: 'na', ambienttemp: 'na' });
 });
 
+const reading = { request: '2c 02 dc 01 00 00', data: 'dc 9a01 6400 f401 9001 00000000 e8030000 40' };
+
+test('a BMC without a power limit shows what is consumed all the same', async () => {
+  const noLimit = { request: '2c 03 dc 0000', code: 0xc1 };
+  const noTemperature = { request: '2c 10 dc 01 40 00 01', code: 0xc1 };
+  const link = scriptedLink([noLimit, noLimit, reading, reading, noTemperature]);
+  expect(await over(link).energy.read([], patient)).toMatchObject({
+    cappingstatus: 'na',
+    cappingvalue: 'na',
+    averageAC: '400 W',
+    'Current Power': '410 Watts',
+    ambienttemp: 'na',
+  });
+});
+
+test('a BMC that reports no energy at all says so', async () => {
+  const link = scriptedLink([
+    { request: '2c 03 dc 0000', code: 0xc1 },
+    { request: '2c 03 dc 0000', code: 0xc1 },
+    { ...reading, code: 0xc1 },
+  ]);
+  await expect(over(link).energy.read([], patient)).rejects.toThrow(/has no DCMI/);
+});
+
 test('unknown energy attributes are refused with the known ones', async () => {
   const { energy } = over(scriptedLink([]));
   await expect(energy.read(['relhistogram'], patient)).rejects.toThrow(

@@ -129,20 +129,13 @@ test.each([
   (attributes, form, room) => {
     const { format, isAllocated } = machineSettings(attributes);
     expect(format).toBe(form);
-    const volume = volumeDefinition({ name: 'd', size: 7n, format, isAllocated, force: false });
+    const volume = volumeDefinition({ name: 'd', size: 7n, format, isAllocated });
     expect(textOf(elementAt(volume, 'allocation'))).toBe(room);
   },
 );
 
 test('a device has all its room, whatever flags say', () => {
-  const volume = volumeDefinition({
-    name: 'd',
-    size: 7n,
-    format: 'raw',
-    kind: 'block',
-    isAllocated: false,
-    force: false,
-  });
+  const volume = volumeDefinition({ name: 'd', size: 7n, format: 'raw', kind: 'block', isAllocated: false });
   expect(textOf(elementAt(volume, 'allocation'))).toBe('7');
 });
 

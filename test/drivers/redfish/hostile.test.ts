@@ -34,7 +34,13 @@ afterEach(async () => {
 
 const drive = (limits: { commandTime?: number; commandSize?: number }) => {
   void driver?.close();
-  driver = redfishDriver({ trust: memoryTrust(), powerTimeout: 0, addressTimeout: 0, ...limits });
+  driver = redfishDriver({
+    trust: memoryTrust(),
+    powerTimeout: 0,
+    addressTimeout: 0,
+    certificateTimeout: 0,
+    ...limits,
+  });
 };
 const connected = (): Required<Capabilities> =>
   driver!.connect({ node: 'n1', address, port: server.port, username: 'u', password: 'p' }) as Required<Capabilities>;

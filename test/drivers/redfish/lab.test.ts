@@ -115,6 +115,21 @@ describe('readings', () => {
     ]);
   });
 
+  it.each([
+    ['older', old, { all: 4, temp: 2, voltage: 2, wattage: 2, fanspeed: 2, energy: 1 }],
+    ['newer', newer, { all: 3, temp: 2, voltage: 2, wattage: 2, fanspeed: 2, energy: 2 }],
+  ] as const)('of a service of the %s style take few requests', async (_, index, most) => {
+    const { vitals } = of(index);
+    await vitals.read([], signal);
+    const counts: Record<string, number> = {};
+    for (const kind of Object.keys(most) as (keyof typeof most)[]) {
+      const before = (await lab.state(index)).requests.length;
+      await vitals.read(kind === 'all' ? [] : [kind], signal);
+      counts[kind] = (await lab.state(index)).requests.length - before;
+    }
+    expect(counts).toEqual(most);
+  });
+
   it.each(servers)('of server %i list no nodes behind it, least of all itself', async (index) => {
     expect(await of(index).subnodes.list(signal)).toEqual({});
   });

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Fault, Unreachable } from '../../../src/core/errors.ts';
-import type { Capabilities } from '../../../src/drivers/capabilities.ts';
 import { openbmcCapabilities } from '../../../src/drivers/openbmc/index.ts';
 import { openbmcSpReaders, openbmcSpWriters } from '../../../src/drivers/openbmc/service-processor.ts';
 import { wattsOf } from '../../../src/drivers/redfish/energy.ts';
@@ -10,7 +9,7 @@ import { redfishCapabilities } from '../../../src/drivers/redfish/index.ts';
 import { redfishServiceProcessor } from '../../../src/drivers/redfish/service-processor.ts';
 import { isNetmask } from '../../../src/drivers/redfish/sp-network.ts';
 import { pickSystem } from '../../../src/protocols/redfish/node-resources.ts';
-import { serverTree, treeTarget } from './tree.ts';
+import { serverTree, type Tree, treeTarget } from './tree.ts';
 
 const signal = new AbortController().signal;
 const system = '/redfish/v1/Systems/S';
@@ -194,6 +193,8 @@ describe('readings', () => {
       'NIC Firmware': '3.2',
       'CPU 1 Model': 'X',
       'CPU 1 Cores': '8',
+      'GPU 1 Location': 'P1',
+      'GPU 1 Model': 'G',
       'PCI 1': 'Maker Card',
     });
     expect(await inventory.read(['mprom'], signal)).toEqual({ Message: ['No attributes returned from the BMC.'] });
@@ -242,6 +243,69 @@ describe('the event log', () => {
     const lines = ['12/31/2025 23:59:59 Fan, a - Recovered', '02/03/2026 04:05:06 b', '02/03/2026 04:05:06 Warning, c'];
     expect(await logLines(entries)).toEqual(lines);
     expect(await logLines([{ Message: 'b' }, {}, 7])).toEqual(['b', 'no description', 'no description']);
+  });
+
+  it('has the values of its messages in their places', async () => {
+    const entry = { Message: 'Fan %1 runs at %2 of %9 (%1).', MessageArgs: ['A', 1_200] };
+    expect(await logLines([entry, { Message: '5 % left' }])).toEqual(['Fan A runs at 1200 of %9 (A).', '5 % left']);
+  });
+
+  describe('of which only the newest are wanted', () => {
+    const entries = `${system}/Logs/Log/E`;
+
+    function treeOfLog(order: 'oldestFirst' | 'newestFirst', isBare: boolean): Tree {
+      const tree = serverTree();
+      const bodies = Array.from({ length: 9 }, (_, index) => {
+        const number = order === 'oldestFirst' ? index + 1 : 9 - index;
+        const Created = `2026-01-0${number}T00:00:00Z`;
+        return { '@odata.id': `${entries}/${number}`, Id: String(number), Created, Message: `Event ${number}.` };
+      });
+      for (const body of bodies) tree[body['@odata.id']] = body;
+      tree[entries] = { Members: isBare ? bodies.map((body) => ({ '@odata.id': body['@odata.id'] })) : bodies };
+      return tree;
+    }
+
+    const lines = ['01/08/2026 00:00:00 Event 8.', '01/09/2026 00:00:00 Event 9.'];
+
+    it.each(['oldestFirst', 'newestFirst'] as const)('reads no others where it can: %s', async (order) => {
+      const { target, asked } = treeTarget(treeOfLog(order, true));
+      expect(await redfishCapabilities(target).eventLog.read(signal, 2)).toEqual(lines);
+      const read = asked.filter((path) => path.startsWith(`${entries}/`)).map((path) => path.at(-1));
+      expect(new Set(read)).toEqual(new Set(['1', '8', '9']));
+    });
+
+    it.each(['oldestFirst', 'newestFirst'] as const)('asks for the end of the log: %s', async (order) => {
+      const tree = treeOfLog(order, false);
+      tree['/redfish/v1/']!['ProtocolFeaturesSupported'] = { TopSkipQuery: true };
+      const { target, asked } = treeTarget(tree);
+      expect(await redfishCapabilities(target).eventLog.read(signal, 2)).toEqual(lines);
+      const last = order === 'oldestFirst' ? [`${entries}?$skip=7&$top=2`] : [];
+      expect(asked.filter((path) => path.startsWith(entries))).toEqual([`${entries}?$top=2`, ...last]);
+    });
+
+    const counted = 'Members@odata.count';
+    it.each<[string, (path: string) => string, (body: Record<string, unknown>) => void]>([
+      ['does not skip', (path) => path.replace(/\$skip=\d+&/, ''), () => undefined],
+      ['does not count', (path) => path, (body) => delete body[counted]],
+      ['counts its page', (path) => path, (body) => (body[counted] = (body['Members'] as unknown[]).length)],
+      [
+        'counts its page, which is smaller than what was asked for',
+        (path) => path.replace('$top=5', '$top=3'),
+        (body) => Object.assign(body, { [counted]: 3, 'Members@odata.nextLink': `${entries}?$skip=3` }),
+      ],
+    ])('are those of a service that %s', async (_, understood, spoil) => {
+      const tree = treeOfLog('oldestFirst', false);
+      tree['/redfish/v1/']!['ProtocolFeaturesSupported'] = { TopSkipQuery: true };
+      const { target } = treeTarget(tree);
+      const { find } = target.service;
+      target.service.find = async (path, aborted, kind) => {
+        const found = await find(path && understood(path), aborted, kind);
+        if (found && path?.startsWith(`${entries}?$top`)) spoil(found.body);
+        return found;
+      };
+      const newest = [5, 6, 7, 8, 9].map((day) => `01/0${day}/2026 00:00:00 Event ${day}.`);
+      expect(await redfishCapabilities(target).eventLog.read(signal, 5)).toEqual(newest);
+    });
   });
 
   it('has the times of its events where its entries are all of one moment', async () => {
@@ -305,6 +369,67 @@ describe('what boots next', () => {
       `${system}/Settings`,
       { Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Hdd' } },
     ]);
+  });
+});
+
+describe('the boot mode', () => {
+  const uefi = { persistent: false, mode: 'uefi' } as const;
+  const unsaid = { persistent: false, mode: undefined } as const;
+  const bootOf = (tree: Tree) => tree[system]!['Boot'] as Record<string, unknown>;
+
+  it('is not sent if it is so already: some services refuse that', async () => {
+    const { target, patches } = treeTarget(serverTree());
+    expect(await redfishCapabilities(target).nextBoot.set('hd', uefi, signal)).toBe('Hard Drive');
+    expect(patches).toEqual([
+      [system, { Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Hdd' } }],
+    ]);
+  });
+
+  it('is sent with every override to services that need it', async () => {
+    const tree = serverTree();
+    tree[system]!['Manufacturer'] = 'Supermicro';
+    const { target, patches } = treeTarget(tree);
+    await redfishCapabilities(target).nextBoot.set('hd', unsaid, signal);
+    expect(patches.map(([, change]) => change)).toEqual([
+      { Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Hdd', BootSourceOverrideMode: 'UEFI' } },
+    ]);
+  });
+
+  it('stays as it is where the service needs it, but does not list the present one', async () => {
+    const tree = serverTree();
+    tree[system]!['Manufacturer'] = 'Supermicro';
+    bootOf(tree)['BootSourceOverrideMode'] = 'Legacy';
+    const { target, patches } = treeTarget(tree);
+    expect(await redfishCapabilities(target).nextBoot.set('hd', unsaid, signal)).toBe('Hard Drive');
+    expect(patches.map(([, change]) => change)).toEqual([
+      { Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Hdd' } },
+    ]);
+  });
+
+  it('is sent again if the service has fallen back to Legacy', async () => {
+    const tree = serverTree();
+    const { target, patches } = treeTarget(tree);
+    const { patch } = target.service;
+    target.service.patch = async (resource, change, aborted) => {
+      await patch(resource, change, aborted);
+      const { Boot } = change as { Boot: Record<string, unknown> };
+      bootOf(tree)['BootSourceOverrideMode'] = Boot['BootSourceOverrideMode'] ?? 'Legacy';
+    };
+    expect(await redfishCapabilities(target).nextBoot.set('hd', unsaid, signal)).toBe('Hard Drive');
+    expect(patches).toHaveLength(2);
+    expect(bootOf(tree)).toMatchObject({ BootSourceOverrideMode: 'UEFI', BootSourceOverrideTarget: 'Hdd' });
+  });
+
+  it('and source are seen and taken back where they wait for the next boot', async () => {
+    const { target, tree, patches } = treeTarget(serverTree(), { readOnly: [system] });
+    const { nextBoot } = redfishCapabilities(target);
+    await nextBoot.set('hd', unsaid, signal);
+    expect(await nextBoot.get(signal)).toBe('Hard Drive');
+    patches.length = 0;
+    expect(await nextBoot.set('def', unsaid, signal)).toBe('boot override inactive');
+    expect(patches.map(([path]) => path)).toEqual([`${system}/Settings`]);
+    expect(tree[`${system}/Settings`]).toMatchObject({ Boot: { BootSourceOverrideEnabled: 'Disabled' } });
+    expect(await nextBoot.get(signal)).toBe('boot override inactive');
   });
 });
 
@@ -459,6 +584,32 @@ describe('the BMC', () => {
     expect(patches).toEqual([[path, change]]);
   });
 
+  it('gets its address by DHCP where the interface has no DHCPv4', async () => {
+    const tree = serverTree();
+    delete tree[`${manager}/lan`]!['DHCPv4'];
+    const { sp, patches } = spOf(tree);
+    await sp.set({ ip: 'dhcp' }, signal);
+    expect(patches).toEqual([[`${manager}/lan`, { IPv4Addresses: [{ AddressOrigin: 'DHCP' }] }]]);
+  });
+
+  it.each([
+    [{ vlan: '7' }, {}],
+    [{ ip: '10.0.0.9', netmask: '255.255.255.0' }, { 'BMC IP': '10.0.0.7' }],
+  ])('takes %o where it keeps settings for its next start, and says so', async (settings, now) => {
+    const tree = serverTree();
+    const settingsPath = `${manager}/lan/Settings`;
+    tree[`${manager}/lan`]!['@Redfish.Settings'] = { SettingsObject: { '@odata.id': settingsPath } };
+    tree[settingsPath] = {};
+    const { target, patches } = treeTarget(tree, { readOnly: [`${manager}/lan`] });
+    expect(await redfishCapabilities(target).serviceProcessor.set(settings, signal)).toEqual({
+      ...now,
+      Message: [
+        expect.stringMatching(/when it restarts: PUT \/nodes\/n1\/power \{"action":"bmcreboot"\} restarts it\./),
+      ],
+    });
+    expect(patches.map(([path]) => path)).toEqual([`${manager}/lan`, settingsPath]);
+  });
+
   it('gets an account that is not there yet', async () => {
     const { sp, orders } = spOf();
     await sp.set({ username: 'new', password: 'pw' }, signal);
@@ -498,9 +649,7 @@ describe('the BMC', () => {
 });
 
 describe('a hostile service', () => {
-  const uses: readonly ((
-    capabilities: Required<Omit<Capabilities, 'virtualMachine' | 'snapshots'>>,
-  ) => Promise<unknown>)[] = [
+  const uses: readonly ((capabilities: ReturnType<typeof redfishCapabilities>) => Promise<unknown>)[] = [
     ({ power }) => power.state(signal),
     ({ power }) => power.set('softoff', signal),
     ({ power }) => power.set('nmi', signal),
@@ -568,4 +717,24 @@ describe('a hostile service', () => {
       { numRuns: 1_500 },
     );
   });
+});
+
+it('shows what is consumed where there is no power limit', async () => {
+  const { target } = treeTarget({
+    ...serverTree(),
+    [chassis]: { '@odata.id': chassis, Power: { '@odata.id': `${chassis}/Power` } },
+    [`${chassis}/Power`]: { PowerControl: [{ PowerMetrics: { AverageConsumedWatts: 412 } }] },
+  });
+  const { energy } = redfishCapabilities(target);
+  expect(await energy.read([], signal)).toMatchObject({ averageAC: '412 W', cappingstatus: 'na', cappingvalue: 'na' });
+  await expect(energy.set('cappingvalue', '300', signal)).rejects.toEqual(fault(/has no power limit/));
+});
+
+it('shows all vitals but the power state where that is not known', async () => {
+  const { target, tree } = treeTarget(serverTree());
+  for (const resource of [system, chassis]) delete tree[resource]!['PowerState'];
+  const { vitals } = redfishCapabilities(target);
+  const all = await vitals.read([], signal);
+  expect(Object.keys(all)).not.toContain('Power Status');
+  await expect(vitals.read(['power'], signal)).rejects.toEqual(fault(/does not report the power state/));
 });

@@ -1,5 +1,7 @@
 import { Fault } from '../../../src/core/errors.ts';
 import { RedfishClient, Refusal, type RedfishService, type Resource } from '../../../src/protocols/redfish/client.ts';
+import { BiosRegistries } from '../../../src/drivers/redfish/bios-registries.ts';
+import { hostKeysInMemory } from '../../../src/drivers/bmc/certificate-trust.ts';
 import type { Target } from '../../../src/drivers/redfish/target.ts';
 import { memoryTrust } from '../../protocols/redfish/memory-trust.ts';
 
@@ -11,6 +13,8 @@ export interface TreeTarget {
   /** Paths and bodies of what was sent. */
   readonly patches: [string, unknown][];
   readonly orders: [string, unknown][];
+  /** Paths of what was read, but for the root. */
+  readonly asked: string[];
 }
 
 const link = (path: string) => ({ '@odata.id': path });
@@ -19,13 +23,19 @@ const refused = new Refusal('invalid', 405, 'it refuses.');
 /** A node whose service is a tree of resources in memory; what is patched is merged into it. */
 export function treeTarget(
   tree: Tree,
-  { node = 'n1', wantedSystem, ordered = () => {}, readOnly = [] as readonly string[] }: TreeOptions = {},
+  { node = 'n1', wantedSystem, ordered = () => {}, readOnly = [], broken = [] }: TreeOptions = {},
 ): TreeTarget {
   const patches: [string, unknown][] = [];
   const orders: [string, unknown][] = [];
+  const asked: string[] = [];
   const find = async (path: string | undefined): Promise<Resource | undefined> => {
-    const body = path === undefined ? undefined : tree[path];
-    return body && { path: path!, body: structuredClone(body), etag: '"1"' };
+    if (path === undefined) return undefined;
+    if (path !== '/redfish/v1/') asked.push(path);
+    const [place = '', query] = path.split('?');
+    if (broken.includes(place)) throw new Refusal('invalid', 500, 'it has failed.');
+    const found = tree[place];
+    const body = found && query !== undefined ? queried(tree, found, new URLSearchParams(query)) : found;
+    return body && { path, body: structuredClone(body), etag: '"1"' };
   };
   const get = async (path: string): Promise<Resource> => {
     const found = await find(path);
@@ -56,16 +66,32 @@ export function treeTarget(
     username: 'admin',
     password: 'secret',
   };
-  const client = new RedfishClient({ trust: memoryTrust() });
+  const trust = memoryTrust();
+  const client = new RedfishClient({ trust });
   const target = {
     access,
     client,
+    trust,
     service: service as unknown as RedfishService,
     powerTimeout: 400,
     addressTimeout: 400,
+    consoles: { hostKeys: hostKeysInMemory(), openSerial: () => Promise.reject(new Error('There is no IPMI.')) },
+    updateTimeout: 4_000,
+    settleTime: 400,
+    certificateTimeout: 400,
     limits: new Map<string, number>(),
+    registries: new BiosRegistries(),
   };
-  return { target, tree, patches, orders };
+  return { target, tree, patches, orders, asked };
+}
+
+/** A collection as $expand, $skip and $top of DSP0266 make it. */
+function queried(tree: Tree, found: Record<string, unknown>, query: URLSearchParams): Record<string, unknown> {
+  const members = (found['Members'] ?? []) as { '@odata.id': string }[];
+  const from = Number(query.get('$skip') ?? 0);
+  const shown = members.slice(from, from + Number(query.get('$top') ?? members.length));
+  const Members = query.has('$expand') ? shown.map((one) => tree[one['@odata.id']] ?? one) : shown;
+  return { ...found, Members, 'Members@odata.count': members.length };
 }
 
 interface TreeOptions {
@@ -73,6 +99,8 @@ interface TreeOptions {
   readonly node?: string;
   readonly ordered?: (path: string, body: unknown) => void | Promise<void>;
   readonly readOnly?: readonly string[];
+  /** Paths at which the service itself fails. */
+  readonly broken?: readonly string[];
 }
 
 function merged(old: unknown, change: unknown): unknown {

@@ -134,7 +134,7 @@ describe('an image made of a container in a file', () => {
     const task = directWork();
     await run(given, task);
     expect(task.lines.join()).toContain('It has no kernel');
-    await run({ ...given, directory: place('small'), anew: true, kernel: { image: 'web', directory: place() } });
+    await run({ ...given, directory: place('small'), kernel: { image: 'web', directory: place() } });
     expect(readFileSync(join(place('small'), 'kernel'), 'utf8')).toBe('a kernel');
     expect(readdirSync(join(place('small'), 'rootimg/usr/lib/modules', kernelVersion))).toContain('modules.dep');
     const none = {

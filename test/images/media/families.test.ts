@@ -54,6 +54,22 @@ test.each(media)('a medium of %s for %s is recognised and copied', async (os, ar
   expect(lines.join('\n')).toMatch(/\d+ of its \d+ files match/);
 });
 
+test.each([
+  [
+    'rhels6.10',
+    anacondaTree('Red Hat Enterprise Linux', '6.10'),
+    /rhels6\.10 cannot be installed: .*release 7 and later/,
+  ],
+  ['sles16.0', suseTree('SUSE - SLES-16.0-Full-x86_64-GM', 'SLES16 16.0-0'), /sles16\.0 cannot be installed: .*Agama/],
+])('a medium of %s makes no image that its installer would be answered for', async (os, tree, problem) => {
+  const { made, lines } = await copyMedium(burn(directory, os, tree), installdir);
+  expect(made.os).toBe(os);
+  expect(made.images.map(({ name }) => name)).toEqual(
+    ['netboot', 'statelite'].map((method) => `${os}-x86_64-${method}-compute`),
+  );
+  expect(lines.at(-1)).toMatch(problem);
+});
+
 test('the release of a medium without .treeinfo is in its .discinfo', async () => {
   const { '.treeinfo': _, ...tree } = anacondaTree('Rocky Linux', '8.10');
   const { made } = await copyMedium(burn(directory, 'discinfo', tree), installdir, { inspects: true });

@@ -25,6 +25,8 @@ export interface SimulatedBmc {
   readonly address: string;
   readonly port: number;
   readonly directory: string;
+  /** Where its machine's serial port is, if it has one. */
+  readonly serialPort?: number | undefined;
 }
 
 const accountLines = [
@@ -34,7 +36,8 @@ const accountLines = [
 ] as const;
 
 /** The `lan.conf` lines of one BMC. */
-export function lanLines({ index, controller, address, port, directory }: SimulatedBmc, scripts: string): string[] {
+export function lanLines(bmc: SimulatedBmc, scripts: string): string[] {
+  const { index, controller, address, port, directory, serialPort } = bmc;
   return [
     `set_working_mc ${hex(controller)}`,
     'startlan 1',
@@ -47,6 +50,7 @@ export function lanLines({ index, controller, address, port, directory }: Simula
     `guid ${guid(index)}`,
     `lan_config_program "${scripts}/lanctl.sh ${directory} ${address} ${macAddress(index)}"`,
     'endlan',
+    ...(serialPort === undefined ? [] : [`sol "tcp:${address}:${serialPort}" 115200`]),
     ...accountLines.map(
       ([slot, { username, password }, level]) => `user ${slot} true "${username}" "${password}" ${level} 10 md5`,
     ),

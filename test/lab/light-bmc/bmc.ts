@@ -13,6 +13,7 @@ import {
   writePlus,
   writePong,
 } from './packets.ts';
+import type { LightSerial } from './serial.ts';
 import { seal, type Session, takeSequence, unseal } from './session.ts';
 
 /** A BMC that is a few hundred bytes large. */
@@ -27,6 +28,8 @@ export interface LightBmc {
   power: boolean;
   identify: number;
   repository: readonly Buffer[] | undefined;
+  /** Its machine's serial port, if it has one. */
+  serial: LightSerial | undefined;
 }
 
 export const makeLightBmc = (index: number, address: string): LightBmc => ({
@@ -39,6 +42,7 @@ export const makeLightBmc = (index: number, address: string): LightBmc => ({
   power: false,
   identify: 0,
   repository: undefined,
+  serial: undefined,
 });
 
 /** The answer to one packet; undefined to what is not understood or not genuine, as hardware does. */
@@ -76,11 +80,16 @@ function answerOutside(bmc: LightBmc, { type, payload }: PlusPacket): Buffer | u
 
 function answerInside(bmc: LightBmc, plus: PlusPacket, packet: Buffer): Buffer | undefined {
   const session = bmc.sessions.get(plus.session);
-  if (!session?.isOpen || !plus.isAuthenticated || !plus.isEncrypted || plus.type !== payloadTypes.ipmi)
-    return undefined;
+  if (!session?.isOpen || !plus.isAuthenticated || !plus.isEncrypted) return undefined;
+  const { ipmi, serial } = payloadTypes;
+  if (plus.type !== ipmi && (plus.type !== serial || !bmc.serial)) return undefined;
   const message = unseal(session, packet, plus.payload);
   if (!message || !takeSequence(session, plus.sequence)) return undefined;
   session.used = Date.now();
+  if (plus.type === serial) {
+    bmc.serial?.receive(session, message, plus.sequence);
+    return undefined;
+  }
   const request = readIpmi(message);
   if (!request) return undefined;
   const own = request.netfn === 0x06 ? sessionCommand(bmc, session, request) : undefined;
@@ -101,7 +110,8 @@ function sessionCommand(bmc: LightBmc, session: Session, { command, data }: Ipmi
     if (wanted > 0) session.level = wanted;
     return { code: 0, data: [session.level] };
   }
-  if (command !== 0x3c) return undefined;
+  if (command !== 0x3c) return bmc.serial?.command(session, command, data);
   const id = data.length < 4 ? 0 : data.readUInt32LE(0);
+  if (bmc.serial?.owner?.id === id) bmc.serial.end();
   return { code: bmc.sessions.delete(id) ? 0 : 0x87, data: [] };
 }

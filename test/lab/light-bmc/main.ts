@@ -1,16 +1,20 @@
 // A process of the light simulator: one UDP socket per BMC.
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { answerPacket, type LightBmc, makeLightBmc } from './bmc.ts';
+import { LightSerial } from './serial.ts';
 import type { LightOptions, LightQuestion, LightState } from './protocol.ts';
 
 const bmcs: LightBmc[] = [];
 
-async function startOne({ addresses, firstIndex, port, delay, loss }: LightOptions, place: number): Promise<void> {
+async function startOne(options: LightOptions, place: number): Promise<void> {
+  const { addresses, firstIndex, port, loss } = options;
+  const delay = options.delay + options.delayStep * (firstIndex + place);
   const address = addresses[place]!;
   const bmc = makeLightBmc(firstIndex + place, address);
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+  if (options.lines !== undefined) addSerial(bmc, socket, options.lines);
   socket.on('message', (packet, { address: peer, port: peerPort }) => {
     const reply = answerPacket(bmc, packet);
     if (!reply || (loss > 0 && Math.random() * 100 < loss)) return;
@@ -20,6 +24,25 @@ async function startOne({ addresses, firstIndex, port, delay, loss }: LightOptio
   socket.bind(port, address);
   await once(socket, 'listening');
   bmcs.push(bmc);
+}
+
+const serialTick = 250;
+
+/** A machine that prints what is typed, and lines of its own. */
+function addSerial(bmc: LightBmc, socket: Socket, interval: number): void {
+  let peer: { readonly port: number; readonly address: string } | undefined;
+  socket.on('message', (_packet, sender) => (peer = sender));
+  const serial: LightSerial = new LightSerial(
+    (packet) => peer && socket.send(packet, peer.port, peer.address),
+    () => performance.now(),
+    (typed) => serial.print(typed.replaceAll('\r', '\r\n')),
+  );
+  bmc.serial = serial;
+  let lines = 0;
+  const line = (): void => serial.print(`line ${++lines} of machine ${bmc.index}\r\n`);
+  // Not all at the same moment.
+  if (interval > 0) setTimeout(() => setInterval(line, interval), Math.random() * interval);
+  setTimeout(() => setInterval(() => serial.tick(), serialTick), Math.random() * serialTick);
 }
 
 async function start(options: LightOptions): Promise<void> {

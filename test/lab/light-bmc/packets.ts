@@ -2,6 +2,7 @@
 
 export const payloadTypes = {
   ipmi: 0x00,
+  serial: 0x01,
   openRequest: 0x10,
   openResponse: 0x11,
   rakp1: 0x12,

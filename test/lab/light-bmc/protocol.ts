@@ -4,7 +4,10 @@ export interface LightOptions {
   readonly firstIndex: number;
   readonly port: number;
   readonly delay: number;
+  readonly delayStep: number;
   readonly loss: number;
+  /** Milliseconds after which each machine prints a line on its serial port; 0: it prints only what is typed. Absent: it has none. */
+  readonly lines?: number | undefined;
 }
 
 export type LightQuestion =

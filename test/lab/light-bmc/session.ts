@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { writePlus } from './packets.ts';
+import { payloadTypes, writePlus } from './packets.ts';
 
 /** Cipher suites 3 and 17 (IPMI 2.0 table 22-20), known by their algorithm numbers. */
 export const suites = [
@@ -72,7 +72,10 @@ export function unseal({ suite, keys }: Session, packet: Buffer, payload: Buffer
   return padding + 1 > plain.length ? undefined : plain.subarray(0, plain.length - 1 - padding);
 }
 
-export function seal(session: Session, message: Buffer): Buffer {
+/** Encrypted and authenticated. */
+const protectedForm = 0xc0;
+
+export function seal(session: Session, message: Buffer, type: number = payloadTypes.ipmi): Buffer {
   const { suite, keys, remoteId } = session;
   session.sent += 1;
   const padding = 15 - (message.length % 16);
@@ -83,7 +86,8 @@ export function seal(session: Session, message: Buffer): Buffer {
   ]);
   const vector = randomBytes(16);
   const cipher = createCipheriv('aes-128-cbc', keys!.encryption, vector).setAutoPadding(false);
-  const packet = writePlus(0xc0, remoteId, session.sent, Buffer.concat([vector, cipher.update(plain), cipher.final()]));
+  const sealed = Buffer.concat([vector, cipher.update(plain), cipher.final()]);
+  const packet = writePlus(protectedForm | type, remoteId, session.sent, sealed);
   const fill = (4 - ((packet.length - 4 + 2) % 4)) % 4;
   const signed = Buffer.concat([packet, Buffer.alloc(fill, 0xff), Buffer.of(fill, 0x07)]);
   return Buffer.concat([signed, hmac(suite, keys!.integrity, signed.subarray(4)).subarray(0, suite.trailer)]);

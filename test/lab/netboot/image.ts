@@ -28,13 +28,20 @@ const packages = [
   `grub-efi-${debianArch}-bin`,
   ...(debianArch === 'amd64' ? ['grub-pc-bin'] : []),
 ];
+/** What a disk with volumes, arrays and file systems of other kinds needs besides. */
+export const layoutPackages: readonly string[] = ['lvm2', 'mdadm', 'xfsprogs'];
 const postinstall = join(import.meta.dirname, 'quick-start.sh');
 /** A RAM disk for machines of the lab: with drivers of all the cards that there are it takes longer to load and to start. */
 const recipe = { osarch: machineArch, netdrivers: ['virtio_net', 'virtio_pci'], drivers: [] };
 
 /** Puts an image of Debian for machines of the lab into a directory, as gen leaves it. It is built once, from the mirror, and kept. */
-export async function placeBootImage(image: string, directory: string, profile: string): Promise<void> {
-  const kept = await builtImage();
+export async function placeBootImage(
+  image: string,
+  directory: string,
+  profile: string,
+  more: readonly string[] = [],
+): Promise<void> {
+  const kept = await builtImage(more);
   mkdirSync(dirname(directory), { recursive: true });
   execFileSync('cp', ['-al', kept, directory]);
   const tree = join(directory, 'rootimg');
@@ -46,6 +53,9 @@ export async function placeBootImage(image: string, directory: string, profile: 
   const manifest = (await readManifest(directory))!;
   writeManifest(directory, { ...manifest, image, profile });
 }
+
+/** The tree of that image, to be read only. */
+export const bootTree = async (): Promise<string> => join(await builtImage(), 'rootimg');
 
 /** Puts the kernel of that image and its RAM disk into a directory. */
 export async function placeRamdisk(directory: string): Promise<void> {
@@ -78,10 +88,11 @@ async function placeKernel(tree: string, drivers: typeof recipe, directory: stri
   await makeInitramfs(directWork(), drivers, tree, kernel, join(directory, 'initrd'));
 }
 
-async function builtImage(): Promise<string> {
+async function builtImage(more: readonly string[] = []): Promise<string> {
+  const wanted = [...packages, ...more];
   const sha256 = await hashFile(postinstall);
   const key = createHash('sha256')
-    .update([...packages, sha256].join())
+    .update([...wanted, sha256].join())
     .digest('hex')
     .slice(0, 12);
   return keptOnce(`debian12-${machineArch}-${key}`, async (building) => {
@@ -89,7 +100,7 @@ async function builtImage(): Promise<string> {
     const image = join(building, 'image');
     const change = { postinstall: [{ path: postinstall, sha256 }], netdrivers: recipe.netdrivers };
     try {
-      await gen(genJob(image, 'debian12', debianPackages(...packages), change), task);
+      await gen(genJob(image, 'debian12', debianPackages(...wanted), change), task);
     } finally {
       task.end();
     }

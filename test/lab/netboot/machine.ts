@@ -14,6 +14,8 @@ export interface BootHardware {
   readonly memory?: number;
   /** GiB of a disk with nothing on it; without, it has none. */
   readonly disk?: number;
+  /** The same of a second one. */
+  readonly secondDisk?: number;
   /** What its node is defined with besides; without a MAC address nobody knows the machine. */
   readonly attributes?: Readonly<Record<string, string>>;
   /** Its BMC cannot be asked from inside; on PCs it can. */
@@ -59,14 +61,16 @@ const kinds: Readonly<Record<Firmware, Kind>> = isArm
 
 /** A machine on the bridge of a boot network, under software emulation: where there is KVM it need not run firmware. */
 export function bootHardware(options: BootHardware): Hardware {
-  const { firmware, client = 'pxe', memory = 1024, disk, hidesProcessor = false } = options;
+  const { firmware, client = 'pxe', memory = 1024, disk, secondDisk, hidesProcessor = false } = options;
+  const disks = Object.entries({ disk, disk2: secondDisk }).filter(([, size]) => size !== undefined);
   const { machine: words, flash } = kinds[firmware];
   return {
     async prepare({ directory }) {
       if (flash) await cp(flash[1], join(directory, 'variables'));
-      if (disk === undefined) return;
-      await writeFile(join(directory, 'disk.img'), '');
-      await truncate(join(directory, 'disk.img'), disk * 1024 ** 3);
+      for (const [name, size] of disks) {
+        await writeFile(join(directory, `${name}.img`), '');
+        await truncate(join(directory, `${name}.img`), size! * 1024 ** 3);
+      }
     },
     qemu(machine) {
       const { index, directory } = machine;
@@ -82,12 +86,10 @@ export function bootHardware(options: BootHardware): Hardware {
               ...(client === 'http' ? ['-fw_cfg name=opt/org.tianocore/IPv4PXESupport,string=no'] : []),
             ]
           : []),
-        ...(disk === undefined
-          ? []
-          : [
-              `-drive if=none,id=hd,file=${directory}/disk.img,format=raw,cache=unsafe`,
-              `-device virtio-blk-pci,id=disk0,drive=hd,bootindex=$disk,serial=DISK${index}`,
-            ]),
+        ...disks.flatMap(([name], place) => [
+          `-drive if=none,id=hd${place},file=${directory}/${name}.img,format=raw,cache=unsafe`,
+          `-device virtio-blk-pci,id=disk${place},drive=hd${place},${place === 0 ? 'bootindex=$disk,' : ''}serial=DISK${index}${place === 0 ? '' : '-2'}`,
+        ]),
         `-netdev tap,id=net,ifname=${tapOf(index)},script=no,downscript=no`,
         `-device virtio-net-pci,id=nic0,netdev=net,mac=${machineMac(index)},bootindex=$network${rom}`,
         '-device virtio-rng-pci',

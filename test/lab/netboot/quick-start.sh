@@ -12,3 +12,6 @@ for unit in \
   e2scrub_all.timer fstrim.timer getty-static.service getty@tty1.service; do
   ln -sf /dev/null "/etc/systemd/system/$unit"
 done
+# On a busy machine udev takes minutes to find a disk.
+mkdir -p /etc/systemd/system.conf.d
+printf '[Manager]\nDefaultDeviceTimeoutSec=15min\n' > /etc/systemd/system.conf.d/lab.conf

@@ -7,7 +7,7 @@ import type { LabChild } from '../child.ts';
 import { type LibvirtLab, startLibvirt } from '../libvirt.ts';
 import { startVm, type Vm } from '../vm.ts';
 import { machineMac } from '../vm/configuration.ts';
-import { placeBootImage } from './image.ts';
+import { layoutPackages, placeBootImage } from './image.ts';
 import { type BootHardware, bootHardware, type Firmware, machineArch, machineConsole } from './machine.ts';
 import { bootNet, type BootNetwork, machineAddress, makeBootNetwork, startSilentRouter } from './network.ts';
 
@@ -38,8 +38,8 @@ export interface WorldOptions {
   readonly send?: (server: TestServer, request: AdminRequest) => Promise<unknown>;
 }
 
-/** The same Debian, for nodes that have it in memory, for those that keep some of it, and for those that have it on a disk. */
-const methods = { ram: 'netboot', lite: 'statelite', disk: 'sysclone' } as const;
+/** The same Debian, for nodes that have it in memory, for those that keep some of it, and for those that have it on a disk, or on two. */
+const methods = { ram: 'netboot', lite: 'statelite', disk: 'sysclone', mirror: 'sysclone' } as const;
 type BootImage = keyof typeof methods;
 /** A root is fetched, hashed and written by emulated processors. `+` takes in again. */
 const leftOut = [
@@ -58,6 +58,14 @@ const leftOut = [
   ...['drivers/net/virtio_net.ko', 'drivers/net/net_failover.ko'].map((name) => `+./usr/lib/modules/*/kernel/${name}`),
   './var/cache/apt/*',
 ];
+
+const keptForMirror = ['drivers/md', 'fs/xfs'].map((name) => `+./usr/lib/modules/*/kernel/${name}/*`);
+const mirrorLayout = `mirror
+partition 256MiB ext4 /boot
+partition 64MiB swap
+volume 1GiB ext4 /
+volume rest xfs /srv
+`;
 
 const sendNow = (server: TestServer, { method, path, body }: AdminRequest): Promise<unknown> =>
   server.ok(method, path, body);
@@ -107,9 +115,15 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
     mkdirSync(installdir);
     for (const image of wanted) {
       const kind = methods[image] === 'statelite' ? 'statelite' : 'netboot';
-      await placeBootImage(image, join(installdir, kind, 'debian12', machineArch, image), image);
+      const place = join(installdir, kind, 'debian12', machineArch, image);
+      await placeBootImage(image, place, image, image === 'mirror' ? layoutPackages : []);
     }
     writeFileSync(join(installdir, 'exlist'), leftOut.map((each) => `${each}\n`).join(''));
+    writeFileSync(
+      join(installdir, 'exlist.mirror'),
+      [...leftOut, ...keptForMirror].map((each) => `${each}\n`).join(''),
+    );
+    writeFileSync(join(installdir, 'layout'), mirrorLayout);
     if (virtual.length > 0) hypervisor = await startLibvirt({ namespace });
     server = await start();
     const nodes = { ...physicalNodes(machines), ...virtualNodes(virtual, machines.length, hypervisor) };
@@ -223,7 +237,8 @@ const imageAttributes = (image: BootImage, installdir: string) => ({
   osarch: machineArch,
   profile: image,
   provmethod: methods[image],
-  exlist: join(installdir, 'exlist'),
+  exlist: join(installdir, image === 'mirror' ? 'exlist.mirror' : 'exlist'),
+  ...(image === 'mirror' ? { partitionfile: join(installdir, 'layout') } : {}),
   // The second is for a kernel that starts from a disk: an emulated serial line is slow.
   addkcmdline: `console=${machineConsole} quiet R::quiet`,
 });

@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto';
 import { labAccounts } from '../addresses.ts';
-import type { RedfishKind } from './protocol.ts';
+import type { ServerResponse } from 'node:http';
+import type { BiosMakerName } from './bios-makers.ts';
+import type { ConsoleWords, EventWays, RedfishKind } from './protocol.ts';
 import type { Json, Resources } from './resource.ts';
+import { type BiosSettings, newBiosSettings } from './resources/bios.ts';
+import type { WebCertificate } from './resources/certificates.ts';
+import { type MediaState, newMedia } from './resources/media.ts';
+import { makeUpdateState, type UpdateState } from './update.ts';
 
 export interface Account {
   readonly id: string;
   username: string;
   password: string;
-  role: 'Administrator' | 'Operator' | 'ReadOnly';
+  role: 'Administrator' | 'Operator' | 'ReadOnly' | 'None';
   enabled: boolean;
 }
 
@@ -54,14 +60,34 @@ export interface Bmc {
     mask: string;
     gateway: string;
   };
-  /** Accepts settings of the network and drops them. */
+  readonly maker: BiosMakerName;
+  readonly bios: BiosSettings;
+  /** Settings of the BIOS that it refuses, whatever the registry says. */
+  stubborn: readonly string[];
+  /** Accepts settings of the network and of the BIOS and drops them. */
   forgetful: boolean;
+  /** Telnet and HTTP are enabled, the clock is wrong, the log is full, and an account has no name. */
+  weak: boolean;
   tokenless: boolean;
+  /** Every new password is against its rules. */
+  refusesPasswords: boolean;
+  /** Characters that it keeps of a new password. */
+  passwordKept: number | undefined;
   host: 'quiesced' | 'chassis' | false;
+  /** What its resources say of consoles. */
+  console: ConsoleWords;
   starting: boolean;
+  events: EventWays | false;
+  readonly streams: Set<ServerResponse>;
+  readonly subscriptions: Map<string, { destination: string; context: string }>;
   /** OpenBMC's thermal mode. */
   fanProfile: string;
   redundant: boolean;
+  readonly web: WebCertificate;
+  readonly update: UpdateState;
+  media: MediaState;
+  /** It is away for so many milliseconds, or for ever; `done` is called when it is away. */
+  restart: (away: number | undefined, done: () => void) => void;
   /** Called when the service is told another address for itself. */
   move: (address: string) => void;
 }
@@ -72,12 +98,13 @@ export interface BmcOptions {
   readonly address: string;
   readonly powerDelay: number;
   readonly sessionLimit: number;
+  readonly maker: BiosMakerName;
 }
 
 export const lowestLimit = 50;
 export const highestLimit = 1500;
 
-export function makeBmc({ index, kind, address, powerDelay, sessionLimit }: BmcOptions): Bmc {
+export function makeBmc({ index, kind, address, powerDelay, sessionLimit, maker }: BmcOptions): Bmc {
   const { administrator, operator, user } = labAccounts;
   const bmc: Bmc = {
     index,
@@ -140,12 +167,26 @@ export function makeBmc({ index, kind, address, powerDelay, sessionLimit }: BmcO
       mask: '255.0.0.0',
       gateway: '127.0.0.1',
     },
+    maker,
+    bios: newBiosSettings({ maker }),
+    stubborn: [],
     forgetful: false,
+    weak: false,
     tokenless: false,
+    refusesPasswords: false,
+    passwordKept: undefined,
     host: false,
+    console: {},
     starting: false,
+    events: false,
+    streams: new Set(),
+    subscriptions: new Map(),
     fanProfile: 'DEFAULT',
     redundant: true,
+    web: { pem: '', key: '', requestedKey: undefined, later: undefined, faults: {}, serve: () => {} },
+    update: makeUpdateState(index),
+    media: newMedia(kind),
+    restart: (_away, done) => done(),
     move: () => {},
   };
   addLog(bmc, 'The BMC has started.', 'OK', '2026-01-05T06:07:08Z');

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
 const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
@@ -18,12 +19,46 @@ export interface CertificateMaker {
   make(address: string): Promise<string>;
 }
 
+export interface MadeRequest {
+  readonly pem: string;
+  /** The same names with a signature that the key has not made. */
+  readonly forged: string;
+  readonly key: string;
+}
+
+/** A request for a certificate, with a key of its own. */
+export async function makeRequest(commonName: string, names: readonly string[], isWeak: boolean): Promise<MadeRequest> {
+  const algorithm = isWeak ? { ...rsa, modulusLength: 1_024 } : ecdsa;
+  type Pair = x509.X509CertificateCreateSelfSignedParams['keys'];
+  const [keys, others] = (await Promise.all(
+    [algorithm, algorithm].map((each) => webcrypto.subtle.generateKey(each, true, ['sign', 'verify'])),
+  )) as [Pair, Pair];
+  const make = (pair: Pair) =>
+    x509.Pkcs10CertificateRequestGenerator.create({
+      name: [{ CN: [commonName] }, { O: ['Lab Systems'] }],
+      keys: pair,
+      signingAlgorithm: algorithm,
+      extensions: [
+        new x509.SubjectAlternativeNameExtension(
+          names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }) as const),
+        ),
+      ],
+    });
+  const pem = (await make(keys)).toString('pem');
+  const forged = (await make({ publicKey: others.publicKey, privateKey: keys.privateKey })).toString('pem');
+  return { pem: `${pem}\n`, forged, key: pemOfKey(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)) };
+}
+
+const pemOfKey = (der: ArrayBuffer): string =>
+  `-----BEGIN PRIVATE KEY-----\n${Buffer.from(der)
+    .toString('base64')
+    .replace(/.{64}(?=.)/g, '$&\n')}\n-----END PRIVATE KEY-----\n`;
+
 export async function certificateMaker(algorithm: typeof ecdsa | typeof rsa = ecdsa): Promise<CertificateMaker> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
   let serial = 0;
   return {
-    key: `-----BEGIN PRIVATE KEY-----\n${key.replace(/.{64}/g, '$&\n')}\n-----END PRIVATE KEY-----\n`,
+    key: pemOfKey(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)),
     async make(address) {
       serial += 1;
       const certificate = await x509.X509CertificateGenerator.createSelfSigned({

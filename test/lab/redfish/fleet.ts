@@ -3,16 +3,18 @@ import { once } from 'node:events';
 import type { Server } from 'node:https';
 import { addLog, type Bmc, makeBmc } from './bmc.ts';
 import { type CertificateMaker, certificateMaker } from './certificate.ts';
-import type { RedfishFaults, RedfishState, ServiceOptions } from './protocol.ts';
+import type { RedfishFaults, RedfishState, ServiceOptions, StoppedAt } from './protocol.ts';
 import { addResources } from './resources/all.ts';
+import { addSubscription, report, setEvents } from './resources/events.ts';
+import { changeMedium } from './resources/media.ts';
 import { forgetSessions } from './resources/sessions.ts';
+import { beginForeign, forgetTasks } from './update.ts';
 import { nothingSeen, type Seen, serveBmc } from './server.ts';
 
 interface Member {
   readonly bmc: Bmc;
   readonly seen: Seen;
   server: Server;
-  certificate: string;
 }
 
 /** All services of one process. */
@@ -22,6 +24,8 @@ export interface Fleet {
   fingerprint(index: number): string;
   fault(index: number, faults: RedfishFaults): Promise<void>;
   log(index: number, message: string, severity: string): void;
+  subscribe(index: number, destination: string): void;
+  report(index: number, event: object, raw: string | undefined): void;
 }
 
 export async function startFleet(options: ServiceOptions): Promise<Fleet> {
@@ -35,21 +39,34 @@ export async function startFleet(options: ServiceOptions): Promise<Fleet> {
   return {
     state: (index) => stateOf(memberOf(index)),
     openSessions: () => members.reduce((sum, { bmc }) => sum + bmc.sessions.size, 0),
-    fingerprint: (index) => new X509Certificate(memberOf(index).certificate).fingerprint256,
+    fingerprint: (index) => new X509Certificate(memberOf(index).bmc.web.pem).fingerprint256,
     fault: (index, faults) => setFaults(memberOf(index), faults, maker, options.port),
     log: (index, message, severity) => addLog(memberOf(index).bmc, message, severity),
+    subscribe: (index, destination) => void addSubscription(memberOf(index).bmc, destination, ''),
+    report: (index, event, raw) => report(memberOf(index).bmc, event, raw),
   };
 }
 
 async function startMember(options: ServiceOptions, maker: CertificateMaker, index: number): Promise<Member> {
-  const { addresses, kinds, powerDelay, sessionLimit, port, delay } = options;
+  const { addresses, kinds, makers, powerDelay, sessionLimit, port, delay } = options;
   const address = addresses[index]!;
-  const bmc = makeBmc({ index, kind: kinds[index % kinds.length]!, address, powerDelay, sessionLimit });
+  const bmc = makeBmc({
+    index,
+    kind: kinds[index % kinds.length]!,
+    address,
+    powerDelay,
+    sessionLimit,
+    maker: makers[index % makers.length]!,
+  });
   addResources(bmc);
   const seen = nothingSeen(delay);
-  const certificate = await maker.make(address);
-  const member: Member = { bmc, seen, certificate, server: serveBmc(bmc, seen, { cert: certificate, key: maker.key }) };
+  const { web } = bmc;
+  web.pem = await maker.make(address);
+  web.key = maker.key;
+  const member: Member = { bmc, seen, server: serveBmc(bmc, seen, { cert: web.pem, key: web.key }) };
+  web.serve = (cert, key) => serveWith(member, cert, key);
   bmc.move = (next) => move(member, next, port);
+  bmc.restart = (away, done) => restart(member, away, done, port);
   await listen(member.server, address, port);
   return member;
 }
@@ -65,6 +82,19 @@ function move(member: Member, address: string, port: number): void {
   bmc.address = address;
   server.close(() => server.listen(port, address, 1024));
   setTimeout(() => closeSockets(member), 50);
+}
+
+function restart(member: Member, away: number | undefined, done: () => void, port: number): void {
+  closeServer(member, 0);
+  done();
+  if (away !== undefined) setTimeout(() => void listen(member.server, member.bmc.address, port), away);
+}
+
+/** As web servers do that read their certificate anew, it ends the connections that there are. */
+function serveWith(member: Member, cert: string, key: string): void {
+  Object.assign(member.bmc.web, { pem: cert, key, later: undefined });
+  member.server.setSecureContext({ cert, key });
+  closeSockets(member);
 }
 
 /** At once, or when the reply to the request at hand has gone out. */
@@ -86,20 +116,41 @@ async function setFaults(member: Member, faults: RedfishFaults, maker: Certifica
   if (faults.outdated !== undefined) seen.outdated = faults.outdated;
   if (faults.lost !== undefined)
     bmc.move = faults.lost ? () => closeServer(member) : (next) => move(member, next, port);
+  if (faults.stubborn !== undefined) bmc.stubborn = faults.stubborn;
+  if (faults.weak !== undefined) bmc.weak = faults.weak;
   if (faults.tokenless !== undefined) bmc.tokenless = faults.tokenless;
   if (faults.forgetful !== undefined) bmc.forgetful = faults.forgetful;
+  if (faults.refusesPasswords !== undefined) bmc.refusesPasswords = faults.refusesPasswords;
+  if (faults.passwordKept !== undefined) bmc.passwordKept = faults.passwordKept || undefined;
+  if (faults.at !== undefined) stopAt(member, faults.at || undefined);
   if (faults.host !== undefined) bmc.host = faults.host;
+  if (faults.console !== undefined) bmc.console = faults.console;
   if (faults.starting !== undefined) bmc.starting = faults.starting;
   if (faults.forget) forgetSessions(bmc);
+  if (faults.events !== undefined) setEvents(bmc, faults.events);
   if (faults.newCertificate) {
-    member.certificate = await maker.make(bmc.address);
-    server.setSecureContext({ cert: member.certificate, key: maker.key });
-    closeSockets(member);
+    serveWith(member, await maker.make(bmc.address), maker.key);
   }
+  if (faults.certificates !== undefined) bmc.web.faults = faults.certificates;
+  if (faults.update) {
+    const { forgetTasks: forget, ...others } = faults.update;
+    Object.assign(bmc.update.faults, others);
+    if (forget || others.foreign === false) forgetTasks(bmc);
+    if (others.foreign) beginForeign(bmc);
+  }
+  if (faults.media) bmc.media = { ...bmc.media, faults: faults.media };
+  if (faults.medium) changeMedium(bmc, faults.medium);
   if (faults.dead === undefined) return;
   seen.silent = faults.dead === 'silent';
   if (faults.dead === 'refused' && server.listening) closeServer(member, 0);
   if (faults.dead !== 'refused' && !server.listening) await listen(server, bmc.address, port);
+}
+
+/** What is held goes on. */
+function stopAt(member: Member, at: StoppedAt | undefined): void {
+  const { seen } = member;
+  seen.stoppedAt = at && { ...at, die: () => closeServer(member, 0) };
+  for (const go of seen.held.splice(0)) go();
 }
 
 const stateOf = ({ bmc, seen }: Member): RedfishState => ({
@@ -117,6 +168,16 @@ const stateOf = ({ bmc, seen }: Member): RedfishState => ({
   requests: seen.requests,
   missed: seen.missed,
   refusedLogins: seen.refusedLogins,
+  held: seen.held.length,
+  accounts: bmc.accounts.filter(({ username }) => username !== ''),
   address: bmc.address,
+  images: bmc.update.taken,
+  versions: bmc.update.versions,
+  media: { drives: bmc.media.drives, fetched: bmc.media.fetched },
+  isReserved: bmc.update.reserved,
+  tasks: bmc.update.tasks.size,
+  subscriptions: [...bmc.subscriptions.values()].map(({ destination }) => destination),
+  streams: bmc.streams.size,
   changes: seen.changes,
+  bios: { current: bmc.bios.current, waiting: bmc.bios.waiting },
 });

@@ -19,6 +19,10 @@ async function ask(question: Question): Promise<unknown> {
       return fleet.fingerprint(question.index);
     case 'fault':
       return fleet.fault(question.index, question.faults);
+    case 'subscribe':
+      return fleet.subscribe(question.index, question.destination);
+    case 'report':
+      return fleet.report(question.index, question.event, question.raw);
     case 'log':
       return fleet.log(question.index, question.message, question.severity);
   }

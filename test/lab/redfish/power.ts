@@ -1,8 +1,10 @@
 import { addLog, type Bmc } from './bmc.ts';
+import { takeOnBios } from './resources/bios.ts';
 import { done, failure, type Json, type Reply, textOf } from './resource.ts';
 
-/** A start takes the boot override, and a one-time one with it. */
+/** A start takes the boot override, and a one-time one with it, and settings of the BIOS that wait. */
 function start(bmc: Bmc): void {
+  takeOnBios(bmc);
   bmc.power = 'On';
   bmc.starts.push(bmc.boot.enabled === 'Disabled' ? 'None' : bmc.boot.target);
   if (bmc.boot.enabled === 'Once') bmc.boot = { ...bmc.boot, enabled: 'Disabled', target: 'None' };
@@ -48,9 +50,11 @@ const needsPower = ['GracefulShutdown', 'GracefulRestart', 'ForceRestart', 'Powe
 
 export const resetTypes = {
   plain: ['On', 'ForceOff', 'GracefulShutdown', 'ForceRestart', 'PowerCycle', 'Nmi', 'PushPowerButton'],
+  twin: ['On', 'ForceOff', 'GracefulShutdown', 'ForceRestart', 'PowerCycle'],
   sparse: ['On', 'ForceOff', 'ForceRestart', 'GracefulShutdown'],
   openbmc: ['On', 'ForceOff', 'ForceOn', 'ForceRestart', 'GracefulRestart', 'GracefulShutdown', 'PowerCycle', 'Nmi'],
   enclosure: ['On', 'ForceOff', 'PowerCycle'],
+  pdu: [],
 } as const;
 
 export function reset(bmc: Bmc, body: Json): Reply {

@@ -1,8 +1,11 @@
+import type { ServerResponse } from 'node:http';
+
 export type Json = Readonly<Record<string, unknown>>;
 
 export interface Reply {
   readonly status: number;
   readonly body?: Json;
+  readonly raw?: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -11,9 +14,15 @@ export type Privilege = 'Login' | 'ConfigureSelf' | 'ConfigureComponents' | 'Con
 /** Something with an address. What it cannot do is absent. */
 export interface Resource {
   readonly get?: () => Json;
-  readonly patch?: (body: Json) => Reply;
-  readonly post?: (body: Json) => Reply;
+  /** What is sent instead of what `get` says. */
+  readonly raw?: Buffer;
+  readonly patch?: (body: Json) => Reply | Promise<Reply>;
+  readonly post?: (body: Json) => Reply | Promise<Reply>;
+  /** What is posted is no JSON. */
+  readonly takesFile?: (bytes: Buffer, type: string) => Reply;
   readonly delete?: () => Reply;
+  /** Goes on with the answer to `get` for as long as it likes. */
+  readonly stream?: (response: ServerResponse) => void;
   /** Needed for all but reading. */
   readonly privilege?: Privilege;
   /** `get` and `post` work without a login. */

@@ -5,12 +5,14 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Account, Bmc } from './bmc.ts';
 import { failure, type Json, type Privilege, type Reply, type Resource, textOf } from './resource.ts';
+import type { StoppedAt } from './protocol.ts';
 import { dropIdleSessions } from './resources/sessions.ts';
 
 const privileges: Readonly<Record<Account['role'], readonly Privilege[]>> = {
   Administrator: ['Login', 'ConfigureSelf', 'ConfigureComponents', 'ConfigureManager', 'ConfigureUsers'],
   Operator: ['Login', 'ConfigureSelf', 'ConfigureComponents'],
   ReadOnly: ['Login', 'ConfigureSelf'],
+  None: [],
 };
 
 const remembered = 1000;
@@ -27,6 +29,9 @@ export interface Seen {
   garbage: boolean;
   unavailable: number;
   outdated: number;
+  stoppedAt: (StoppedAt & { die(): void }) | undefined;
+  /** Called for each request that is held, to let it go on. */
+  readonly held: (() => void)[];
 }
 
 export const nothingSeen = (delay: number): Seen => ({
@@ -40,6 +45,8 @@ export const nothingSeen = (delay: number): Seen => ({
   garbage: false,
   unavailable: 0,
   outdated: 0,
+  stoppedAt: undefined,
+  held: [],
 });
 
 export function serveBmc(bmc: Bmc, seen: Seen, credentials: { cert: string; key: string }): Server {
@@ -55,25 +62,52 @@ export function serveBmc(bmc: Bmc, seen: Seen, credentials: { cert: string; key:
 }
 
 async function handle(bmc: Bmc, seen: Seen, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const text = await receive(request);
-  if (seen.silent) return;
-  const reply = answer(bmc, seen, request, text);
+  const bytes = await receive(bmc, request);
+  if (seen.silent || !bytes) return;
+  if (await stopped(seen, request, 'before')) return;
+  const reply = await answer(bmc, seen, request, bytes);
+  if (await stopped(seen, request, 'after')) return;
   if (seen.delay > 0) await pause(seen.delay);
+  const { path } = readTarget(request.url ?? '/');
+  const stream = bmc.resources.get(path)?.stream;
+  if (stream && request.method === 'GET' && reply.status === 200) return stream(response);
   send(seen, response, reply);
 }
 
-async function receive(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  try {
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-  } catch {
-    // The client has gone; what came is all there is.
+/** Whether the request is not to be answered, because the service is gone. */
+async function stopped(seen: Seen, request: IncomingMessage, when: StoppedAt['when']): Promise<boolean> {
+  const at = seen.stoppedAt;
+  if (at?.when !== when || at.method !== request.method || !request.url?.includes(at.path)) return false;
+  if (at.does === 'die') {
+    at.die();
+    return true;
   }
-  return Buffer.concat(chunks).toString();
+  await new Promise<void>((resolve) => seen.held.push(resolve));
+  return false;
 }
 
-function send(seen: Seen, response: ServerResponse, { status, body, headers }: Reply): void {
-  const text = body === undefined ? '' : seen.garbage ? '<html>{"PowerState": "On", ' : JSON.stringify(body);
+/** Undefined: the connection was cut, by this service or by its client. */
+async function receive({ update: { faults } }: Bmc, request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of request) {
+      chunks.push(chunk as Buffer);
+      size += (chunk as Buffer).length;
+      if (faults.cutsAfter !== false && size > faults.cutsAfter) {
+        request.socket.destroy();
+        return undefined;
+      }
+      if (faults.slowness > 0) await pause(faults.slowness);
+    }
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(chunks);
+}
+
+function send(seen: Seen, response: ServerResponse, { status, body, raw, headers }: Reply): void {
+  const text = body === undefined ? '' : seen.garbage ? '<html>{"PowerState": "On", ' : (raw ?? JSON.stringify(body));
   response.writeHead(status, {
     'OData-Version': '4.0',
     'Cache-Control': 'no-cache',
@@ -84,7 +118,7 @@ function send(seen: Seen, response: ServerResponse, { status, body, headers }: R
   response.end(text);
 }
 
-function answer(bmc: Bmc, seen: Seen, request: IncomingMessage, text: string): Reply {
+function answer(bmc: Bmc, seen: Seen, request: IncomingMessage, bytes: Buffer): Reply | Promise<Reply> {
   const method = request.method ?? 'GET';
   const { path, expand } = readTarget(request.url ?? '/');
   seen.requests.push(`${method} ${path}`);
@@ -111,13 +145,15 @@ function answer(bmc: Bmc, seen: Seen, request: IncomingMessage, text: string): R
   if (!isOpen && !privileges[account!.role].includes(resource.privilege ?? 'ConfigureManager')) {
     return failure(403, 'InsufficientPrivilege', 'The account has not the privileges for the requested operation.');
   }
-  const body = parse(text);
+  if (method === 'POST' && resource.takesFile) return resource.takesFile(bytes, request.headers['content-type'] ?? '');
+  const body = parse(bytes.toString());
   if (body === undefined) return failure(400, 'MalformedJSON', 'The request body was malformed JSON.');
   if (method === 'PATCH' && seen.outdated > 0) {
     seen.outdated -= 1;
     return failure(412, 'PreconditionFailed', 'The ETag supplied did not match the current ETag of the resource.');
   }
   const reply = change(bmc, resource, method, body, request.headers['if-match']);
+  if (reply instanceof Promise) return reply;
   if (reply.status === 401) seen.refusedLogins += 1;
   if (method === 'PATCH' && reply.status < 300) seen.changes.push({ path, body });
   return reply;
@@ -166,14 +202,31 @@ function read(bmc: Bmc, resource: Resource, expand: boolean): Reply {
   const members = body.Members as Json[] | undefined;
   const whole =
     expand && bmc.kind !== 'sparse' && members ? { ...body, Members: members.map((one) => expanded(bmc, one)) } : body;
-  return { status: 200, body: whole, ...(hasETags(bmc) ? { headers: { ETag: etagOf(body) } } : {}) };
+  const { raw } = resource;
+  return {
+    status: 200,
+    body: whole,
+    ...(raw ? { raw } : {}),
+    ...(hasETags(bmc) ? { headers: { ETag: etagOf(body) } } : {}),
+  };
 }
 
 const expanded = (bmc: Bmc, member: Json): Json => bmc.resources.get(textOf(member['@odata.id']))?.get?.() ?? member;
 
-function change(bmc: Bmc, resource: Resource, method: string, body: Json, ifMatch: string | undefined): Reply {
+function change(
+  bmc: Bmc,
+  resource: Resource,
+  method: string,
+  body: Json,
+  ifMatch: string | undefined,
+): Reply | Promise<Reply> {
   if (method === 'POST' && resource.post) return resource.post(body);
-  if (method === 'DELETE' && resource.delete) return resource.delete();
+  if (method === 'DELETE' && resource.delete) {
+    const current = resource.get ? etagOf(resource.get()) : '';
+    const isStale = ifMatch === undefined ? resource.demandsETag : ifMatch !== '*' && ifMatch !== current;
+    if (isStale) return failure(412, 'PreconditionFailed', 'The ETag supplied did not match the current ETag.');
+    return resource.delete();
+  }
   if (method !== 'PATCH' || !resource.patch) {
     return failure(405, 'OperationNotAllowed', `The HTTP method ${method} is not allowed on this resource.`);
   }

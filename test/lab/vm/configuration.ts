@@ -7,7 +7,7 @@ export interface Machine {
   readonly directory: string;
 }
 
-export const ports = { console: 9000, inBand: 9002, serial: 9003 } as const;
+export const ports = { console: 9000, inBand: 9002, serial: 9003, relay: 9005 } as const;
 
 /** What a machine is made of. Its disk and its network card are called disk0 and nic0, so that their order can be changed. */
 export interface Hardware {
@@ -61,7 +61,8 @@ export function startScript({ directory }: Machine, qemu: readonly string[]): st
   ].join('\n');
 }
 
-export function lanFile({ index, address, directory }: Machine, module: string): string {
+/** `serialPort`: where ipmi_sim finds the serial line when it starts; it does not look again. */
+export function lanFile({ index, address, directory }: Machine, module: string, serialPort: number): string {
   const { username, password } = labAccounts.administrator;
   const moduleOptions = `statefile=${directory}/changes vm=1 bootnow=${directory}/bootnow qmp=${directory}/qmp`;
   return [
@@ -79,7 +80,7 @@ export function lanFile({ index, address, directory }: Machine, module: string):
     `lan_config_program "${directory}/lanctl.sh ${directory} ${address} ${macAddress(index)}"`,
     'endlan',
     `serial kcs ${address} ${ports.inBand} codec VM`,
-    `sol "telnet:${address}:${ports.serial}" 115200 history=16000`,
+    `sol "telnet:${address}:${serialPort}" 115200 history=16000`,
     `startcmd "${directory}/start.sh"`,
     'startnow false',
     'poweroff_wait 5',

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,6 +64,21 @@ describe('a supervised process', () => {
     mkdirSync(join(directory, 'toy.log'));
     const toy = daemon();
     await toy.start();
+    expect(await toy.isRunning()).toBe(true);
+  });
+
+  it('that prints a lot fills no disk while it runs', async () => {
+    // It prints as much as is kept, and then as much again.
+    const chatty = `${server}; const much = 'x'.repeat(2 ** 20); process.on('SIGHUP', () => { for (let i = 0; i < 17; i++) console.log(much); });`;
+    const toy = daemon({ command: [process.execPath, '-e', chatty, socket] });
+    await toy.start();
+    const size = (name: string): number => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
+    for (const reloads of ['1', '2']) {
+      await toy.reload();
+      await expect.poll(answer).toBe(reloads);
+      await expect.poll(() => size('toy.log.1')).toBeGreaterThan(16 * 2 ** 20);
+      await expect.poll(() => size('toy.log')).toBeLessThan(2 * 2 ** 20);
+    }
     expect(await toy.isRunning()).toBe(true);
   });
 

@@ -13,6 +13,17 @@ let setting: Setting;
 /** Where the machine says its addresses are. */
 let nic: string;
 
+const management = {
+  netname: 'mgmt',
+  net: '10.77.0.0',
+  mask: '255.255.0.0',
+  gateway: '10.77.0.254',
+  dynamicrange: '10.77.200.1-10.77.200.50',
+  nameservers: '<xcatmaster>,10.77.0.2',
+  ntpservers: '10.77.0.3',
+  tftpserver: '<xcatmaster>',
+};
+
 beforeAll(async () => {
   wire = makeWire(['10.77.0.1/16', '10.78.0.1/16', 'fd77::1/64']);
   nic = wire.serverNic;
@@ -20,19 +31,7 @@ beforeAll(async () => {
   setting = await openSetting({ ...machineWith('', []), addresses }, { prefix: wire.server.command('env') });
   const { store } = setting;
   await store.put(
-    [
-      'networks',
-      {
-        netname: 'mgmt',
-        net: '10.77.0.0',
-        mask: '255.255.0.0',
-        gateway: '10.77.0.254',
-        dynamicrange: '10.77.200.1-10.77.200.50',
-        nameservers: '<xcatmaster>,10.77.0.2',
-        ntpservers: '10.77.0.3',
-        tftpserver: '<xcatmaster>',
-      },
-    ],
+    ['networks', management],
     ['networks', { netname: 'second', net: '10.78.0.0', mask: '255.255.0.0', domain: 'second.test' }],
     ['networks', { netname: 'six', net: 'fd77::', mask: '/64', dynamicrange: 'fd77::1000-fd77::1fff' }],
     ['site', { key: 'domain', value: 'cluster.test' }],
@@ -100,8 +99,8 @@ describe('a node with a reservation', () => {
     ['HTTP boot on LoongArch', { 93: '0028' }, 'http://10.77.0.1/ipxe-loong64.efi'],
     ['HTTP boot on x64', { 93: '0010' }, 'http://10.77.0.1/ipxe.efi'],
     ['HTTP boot on arm64', { 93: '0013' }, 'http://10.77.0.1/ipxe-arm64.efi'],
-    ['iPXE on BIOS', { 93: '0000', 77: '69505845' }, 'http://10.77.0.1/boot/${netX/mac:hexhyp}.ipxe'],
-    ['iPXE on UEFI', { 93: '0007', 77: '69505845' }, 'http://10.77.0.1/boot/${netX/mac:hexhyp}.ipxe'],
+    ['iPXE on BIOS', { 93: '0000', 77: '69505845' }, 'http://${next-server}/boot/${netX/mac:hexhyp}.ipxe'],
+    ['iPXE on UEFI', { 93: '0007', 77: '69505845' }, 'http://${next-server}/boot/${netX/mac:hexhyp}.ipxe'],
     ['an installer', {}, undefined],
   ])('is told what to boot: %s', async (_kind, send, expected) => {
     const told = await wire.ask(mac(2), { send });
@@ -119,7 +118,7 @@ describe('a node with a reservation', () => {
     ['UEFI x64', { 93: '0007' }, 'shimx64.efi'],
     ['UEFI arm64', { 93: '000b' }, 'shimaa64.efi'],
     ['HTTP boot on x64', { 93: '0010' }, 'http://10.77.0.1/shimx64.efi'],
-    ['iPXE on UEFI', { 93: '0007', 77: '69505845' }, 'http://10.77.0.1/boot/${netX/mac:hexhyp}.ipxe'],
+    ['iPXE on UEFI', { 93: '0007', 77: '69505845' }, 'http://${next-server}/boot/${netX/mac:hexhyp}.ipxe'],
   ])('boots by the signed loaders if its netboot is grub2: %s', async (_, send, boot) => {
     expect((await wire.ask(mac(8), { send }))?.['boot_file']).toBe(boot);
   });
@@ -249,6 +248,38 @@ it('Kea does not note every question how it is', async () => {
   expect(readFileSync(join(setting.data, 'dhcp/kea-dhcp4.log'), 'utf8')).not.toContain('status-get');
 });
 
+it('a dynamic range that has no address left is noticed once, and no other is', async () => {
+  const { store, dhcp } = setting;
+  const told: string[] = [];
+  dhcp.pools.whenExhausted((sentence) => told.push(sentence));
+  const range = (dynamicrange: string) => store.put(['networks', { ...management, dynamicrange }]);
+  await range('10.77.200.1-10.77.200.1');
+  await setting.configure();
+  for (const { address } of await dhcp.leases())
+    if (address.startsWith('10.77.200.')) await kea().tell('lease4-del', { 'ip-address': address });
+  await dhcp.pools.look();
+  expect((await wire.ask(mac(91)))?.['ip']).toBe('10.77.200.1');
+  await dhcp.pools.look();
+  expect(told).toEqual([]);
+  for (const stranger of [92, 93]) {
+    expect(await wire.ask(mac(stranger), { tries: 1 })).toBeUndefined();
+    await dhcp.pools.look();
+  }
+  expect(told).toEqual([expect.stringContaining('no address left in the dynamicrange of the network mgmt: a machine')]);
+  // What was counted before muster was started is no news, and a range with free addresses is not used up.
+  await setting.reopen();
+  const again: string[] = [];
+  setting.dhcp.pools.whenExhausted((sentence) => again.push(sentence));
+  await setting.configure();
+  await setting.dhcp.pools.look();
+  expect(again).toEqual([]);
+  expect(await wire.ask(mac(94), { tries: 1 })).toBeUndefined();
+  await range(management.dynamicrange);
+  await setting.configure();
+  await setting.dhcp.pools.look();
+  expect(again).toEqual([]);
+});
+
 it('an interface that has come since Kea was started is served', async () => {
   wire.server.run('ip', 'link', 'add', 'late0', 'type', 'veth', 'peer', 'late1');
   wire.server.run('ip', 'link', 'set', 'late0', 'up');
@@ -282,11 +313,19 @@ describe('what is wrong changes nothing', () => {
   it.each([
     [['twin'], `Node twin, mac.mac: the MAC address ${mac(1)} is reserved for node n1 already.`],
     [['same'], `Node same, hosts.ip: the address 10.77.1.1 is reserved for ${mac(1)} of node n1 already.`],
-    [['n3', 'twin'], `Node twin, mac.mac: the MAC address ${mac(1)} is reserved for node n1 already.`],
   ])('reservations of %j', async (nodes, message) => {
     const before = [state(), setting.store.rows('dhcphost')];
     await expect(setting.reserve(...nodes)).rejects.toThrow(message);
     expect([state(), setting.store.rows('dhcphost')]).toEqual(before);
+  });
+
+  it('the others of a request are served', async () => {
+    await setting.store.put(...node('n7', '10.77.1.7', mac(7)));
+    await expect(setting.reserve('n7', 'twin')).rejects.toThrow(
+      `Node twin, mac.mac: the MAC address ${mac(1)} is reserved for node n1 already.`,
+    );
+    expect(state()).toContain(mac(7));
+    await setting.release('n7');
   });
 
   it('among those asked for at one moment, the others are served', async () => {

@@ -3,15 +3,16 @@ import { ipText, parsePrefix } from '../../../src/core/ip.ts';
 import { parseRanges } from '../../../src/names/dhcp/subnets.ts';
 import { type ServedSubnet, sortedSubnets } from '../../../src/names/dhcp/document.ts';
 import { planReservations } from '../../../src/names/dhcp/plan-reservations.ts';
-import { isOneMachine, normalMac } from '../../../src/names/dhcp/reservations.ts';
+import { isOneMachine, normalMac } from '../../../src/core/mac.ts';
 import { memoryStore, type TestStore } from '../../harness/store.ts';
+import { RefusedNodes } from '../../../src/objects/select.ts';
 import { machineWith, node, type Rows } from './setting.ts';
 
 const subnet = (network: string, text: string, ranges = '', gateway?: string): ServedSubnet => {
   const prefix = parsePrefix(text)!;
   const parsed = parseRanges(ranges, prefix);
   if (typeof parsed === 'string') throw new Error(parsed);
-  return { id: 1, network, prefix, ranges: parsed, gateway };
+  return { id: 1, network, prefix, ranges: parsed, gateway, bootServer: undefined };
 };
 
 const subnets = sortedSubnets([
@@ -32,7 +33,15 @@ async function plan(mac: string, ip: string, more: (name: string) => Rows = () =
   const name = `case${tried++}`;
   await store.put(...node(name, ip, mac), ...more(name));
   const machine = machineWith('eth0', ['10.1.0.250'], { 'known-host': '10.1.7.7' });
-  const { byNode, messages } = await planReservations(store.current, [name], subnets, machine);
+  const refused = new RefusedNodes();
+  const { byNode, messages } = await planReservations(
+    store.current,
+    [name],
+    subnets,
+    { machine, bootWorkers: undefined },
+    refused,
+  );
+  refused.tell();
   return {
     reservations: byNode
       .get(name)!
@@ -92,8 +101,27 @@ describe('the reservations of a node', () => {
     const { name } = await plan('52:54:00:00:00:01', '10.1.0.1', (n) => [
       ['noderes', { node: n, tftpserver: '10.1.0.250' }],
     ]);
-    const { byNode } = await planReservations(store.current, [name], subnets, machineWith('eth0', []));
+    const { byNode } = await planReservations(
+      store.current,
+      [name],
+      subnets,
+      { machine: machineWith('eth0', []), bootWorkers: () => [{ name: 'sn1', address: '10.1.0.11' }] },
+      new RefusedNodes(),
+    );
     expect(byNode.get(name)![0]!.nextServer).toBe('10.1.0.250');
+  });
+
+  it('name the first worker that the node can boot from, where it has no boot server of its own', async () => {
+    const { name } = await plan('52:54:00:00:00:01', '10.1.0.1', (n) => [
+      ['noderes', { node: n, servicenode: 'sn1,sn2' }],
+    ]);
+    const bootWorkers = () => [
+      { name: 'sn1', address: '10.1.0.11' },
+      { name: 'sn2', address: '10.1.0.12' },
+    ];
+    const surroundings = { machine: machineWith('eth0', []), bootWorkers };
+    const { byNode } = await planReservations(store.current, [name], subnets, surroundings, new RefusedNodes());
+    expect(byNode.get(name)![0]!.nextServer).toBe('10.1.0.11');
   });
 });
 
@@ -166,4 +194,28 @@ describe('one machine', () => {
     [gid('00:ff:ff:ff:ff'), false],
     [`ff${':ff'.repeat(19)}`, false],
   ])('%s: %s', (mac, expected) => expect(isOneMachine(mac)).toBe(expected));
+});
+
+it('a node with a value that is wrong is refused alone', async () => {
+  await store.put(
+    ...node('good1', '10.1.0.31', '52:54:00:00:00:31'),
+    ...node('group', '10.1.0.32', '11:22:33:44:55:66'),
+    ...node('gateway', '10.1.0.250', '52:54:00:00:00:33'),
+    ...node('good2', '10.1.0.34', '52:54:00:00:00:34'),
+  );
+  const machine = machineWith('eth0', ['10.1.0.250']);
+  const refused = new RefusedNodes();
+  const names = ['good1', 'group', 'gateway', 'good2'];
+  const { byNode } = await planReservations(
+    store.current,
+    names,
+    subnets,
+    { machine, bootWorkers: undefined },
+    refused,
+  );
+  expect([...byNode.keys()]).toEqual(['good1', 'good2']);
+  expect(refused.sentencesOf('group')).toEqual([
+    expect.stringContaining('11:22:33:44:55:66 is the address of no machine'),
+  ]);
+  expect(refused.sentencesOf('gateway')).toEqual([expect.stringContaining('an address of this management node')]);
 });

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseIp } from '../../../src/core/ip.ts';
-import { difference, type Reservation, ReservationSet, reservationsOf } from '../../../src/names/dhcp/reservations.ts';
-import { memoryStore, type TestStore } from '../../harness/store.ts';
+import {
+  difference,
+  type Reservation,
+  ReservationSet,
+  reservationsOf,
+  storeNextServer,
+} from '../../../src/names/dhcp/reservations.ts';
+import { Draft } from '../../../src/database/draft.ts';
+import { memoryStore, testOrigin, type TestStore } from '../../harness/store.ts';
 
 const one = (node: string, mac: string, ip: string | undefined, hostname = node): Reservation => ({
   node,
@@ -38,7 +45,7 @@ it.each<[present: Reservation[], added: Reservation, expected: string | undefine
 ])('room beside others, case %#', (present, added, expected) => {
   const set = new ReservationSet();
   for (const each of present) set.add(each);
-  expect(set.replace(new Map([[added.node, [added]]]))).toBe(expected);
+  expect(set.replace(new Map([[added.node, [added]]])).get(added.node)).toBe(expected);
 });
 
 it.each<[wanted: Reservation[], expected: string]>([
@@ -60,7 +67,7 @@ it.each<[wanted: Reservation[], expected: string]>([
   ],
 ])('what one request asks for twice, case %#', (wanted, expected) => {
   const byNode = Map.groupBy(wanted, ({ node }) => node);
-  expect(new ReservationSet().replace(byNode)).toBe(expected);
+  expect([...new ReservationSet().replace(byNode).values()]).toEqual([expected]);
 });
 
 it('a replacement that is impossible changes nothing', () => {
@@ -68,7 +75,7 @@ it('a replacement that is impossible changes nothing', () => {
   for (const each of [one('n1', a, '10.0.0.1'), one('n2', b, '10.0.0.2')]) set.add(each);
   const before = [...set];
   const wanted = new Map([['n1', [one('n1', a, '10.0.0.9'), one('n1', '52:54:00:00:00:0c', '10.0.0.2')]]]);
-  expect(set.replace(wanted)).toBe(
+  expect(set.replace(wanted).get('n1')).toBe(
     `Node n1, hosts.ip: the address 10.0.0.2 is reserved for ${b} of node n2 already. Do POST /nodes/n2,n1/dhcp if both were changed, or DELETE /nodes/n2/dhcp first.`,
   );
   expect(new Set(set)).toEqual(new Set(before));
@@ -82,10 +89,40 @@ it('nodes may swap addresses in one change', () => {
     ['n1', [one('n1', a, '10.0.0.2')]],
     ['n2', [one('n2', b, '10.0.0.1')]],
   ]);
-  expect(set.replace(swapped)).toBeUndefined();
+  expect(set.replace(swapped).size).toBe(0);
   expect([...set].map(({ node, ip }) => [node, ip])).toEqual([
     ['n1', parseIp('10.0.0.2')],
     ['n2', parseIp('10.0.0.1')],
+  ]);
+});
+
+it('who has an address or a MAC address keeps it, whoever else asks, and all others get theirs', () => {
+  const set = new ReservationSet();
+  set.add(one('n1', a, '10.0.0.1'));
+  const asked = new Map([
+    ['dup', [one('dup', a, '10.0.0.9')]],
+    ['good', [one('good', b, '10.0.0.2')]],
+    ['n1', [one('n1', a, '10.0.0.1')]],
+  ]);
+  expect([...set.replace(asked)]).toEqual([
+    ['dup', expect.stringContaining(`the MAC address ${a} is reserved for node n1 already`)],
+  ]);
+  expect([...set].map(({ node }) => node).sort()).toEqual(['good', 'n1']);
+});
+
+it('what a refused node keeps is in the way of others too', () => {
+  const set = new ReservationSet();
+  for (const each of [one('n1', a, '10.0.0.1'), one('n2', b, '10.0.0.2')]) set.add(each);
+  set.add(one('n3', '52:54:00:00:00:0c', '10.0.0.3'));
+  const asked = new Map([
+    ['n1', [one('n1', a, '10.0.0.2')]],
+    ['n2', [one('n2', b, '10.0.0.3')]],
+  ]);
+  expect([...set.replace(asked).keys()].sort()).toEqual(['n1', 'n2']);
+  expect([...set].map(({ node, address }) => `${node} ${address}`).sort()).toEqual([
+    'n1 10.0.0.1',
+    'n2 10.0.0.2',
+    'n3 10.0.0.3',
   ]);
 });
 
@@ -118,4 +155,24 @@ it('rows written by hand that Kea could not take are left out', async () => {
   ];
   await store.put(...rows.map((row) => ['dhcphost', row] as const));
   expect([...reservationsOf(store.current)].map(({ node }) => node)).toEqual(['good']);
+});
+
+it('another boot server changes nothing else: rows that are disabled, of IPv6 or wrong stay as they are', async () => {
+  const own = await memoryStore();
+  const rows = [
+    { node: 'n1', mac: a, ip: '10.0.0.1', hostname: 'n1', comments: 'keep' },
+    { node: 'n1', mac: b, ip: '10.0.0.2', hostname: 'n1', disable: '1' },
+    { node: 'n1', mac: a, ip: 'fd00::1', hostname: 'n1' },
+    { node: 'n1', mac: 'nonsense', ip: '10.0.0.3', hostname: 'n1' },
+  ];
+  await own.put(...rows.map((row) => ['dhcphost', row] as const));
+  await own.store.change(testOrigin, (head) => {
+    const draft = new Draft(head);
+    storeNextServer(draft, 'n1', '10.0.0.250');
+    return draft.changes();
+  });
+  expect(own.rows('dhcphost')).toEqual(
+    expect.arrayContaining([{ ...rows[0]!, nextserver: '10.0.0.250' }, ...rows.slice(1)]),
+  );
+  await own.close();
 });

@@ -85,8 +85,8 @@ describe('muster with Kea', () => {
   };
 
   it('says how to begin', async () => {
-    const { status, text } = await call('POST', '/muster/nodes/n10/dhcp');
-    expect([status, text]).toEqual([503, expect.stringContaining('POST /services/dhcp configures it')]);
+    const { status, text } = await call('POST', '/muster/nodes/n10/dhcp?debug=1');
+    expect([status, text]).toEqual([201, expect.stringContaining('POST /services/dhcp configures it')]);
   });
 
   it('serves the networks and the nodes, without output', async () => {
@@ -126,8 +126,9 @@ describe('muster with Kea', () => {
     const { status, json } = await call('POST', '/muster/nodes/n12,twin/dhcp');
     const reason = `Node twin, mac.mac: the MAC address ${mac(11)} is reserved for node n11 already.`;
     const remedy = 'Do POST /nodes/n11,twin/dhcp if both were changed, or DELETE /nodes/n11/dhcp first.';
-    expect([status, json.error]).toEqual([403, [`${reason} ${remedy}`]]);
-    expect(await served()).toEqual([11]);
+    expect([status, json.error]).toEqual([403, [`${reason} ${remedy}`, 'All other nodes of the request are done.']]);
+    expect(await served()).toEqual([11, 12]);
+    await ok('DELETE', '/nodes/n12/dhcp');
   });
 
   it('serves what was acknowledged and nothing else, after it was killed at random moments', async () => {

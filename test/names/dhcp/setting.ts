@@ -14,6 +14,7 @@ export const usualSettings: DhcpSettings = {
   directory: undefined,
   hostsDatabase: undefined,
   bootScript: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
+  workerTimeout: 30,
 };
 
 /** A machine with these addresses and nothing else. */
@@ -75,7 +76,11 @@ export async function openSetting(
       return dhcp;
     },
     configure: () => dhcp.configure(store.current),
-    reserve: (...nodes) => dhcp.reserve(store.current, nodes, testOrigin),
+    async reserve(...nodes) {
+      const { messages, refused } = await dhcp.reserve(store.current, nodes, testOrigin);
+      refused.tell();
+      return messages;
+    },
     release: (...nodes) => dhcp.release(nodes, testOrigin),
     async reopen(changed) {
       await dhcp.close();

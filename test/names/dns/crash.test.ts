@@ -105,7 +105,8 @@ describe('muster killed', () => {
       await pause(delay);
       await killMuster();
       await request;
-      expect(site.dig('k1.cluster.test')).toEqual(['10.77.30.2']);
+      // It may be reading the zones just now.
+      await expect.poll(() => site.dig('k1.cluster.test')).toEqual(['10.77.30.2']);
       await site.startMuster();
       await site.server.ok('POST', '/nodes/k7/dns');
       process.kill(site.namedPid(), 'SIGKILL');

@@ -14,13 +14,14 @@ const post = (path: string, query = {}) => site.server.call('POST', path, { quer
 const remove = (path: string) => site.server.call('DELETE', path);
 
 describe('before the service is set up', () => {
-  it('nodes cannot be added, and the error says what to do', async () => {
+  it('adding and removing nodes does nothing, and a note says what to do', async () => {
     await site.nodes({ n1: { ip: '10.77.1.1', hostnames: 'login www' }, n2: { ip: '10.77.1.2' } });
-    const reply = await post('/nodes/n1/dns');
-    expect([reply.status, reply.json.error]).toEqual([
-      403,
-      ['The DNS service is not set up yet: POST /services/dns does it.'],
-    ]);
+    const added = await post('/nodes/n1/dns');
+    expect([added.status, added.text]).toEqual([201, '']);
+    expect(added.headers['x-muster-note']).toContain('POST /services/dns sets it up');
+    const removed = await remove('/nodes/n1/dns');
+    expect([removed.status, removed.text]).toEqual([200, '']);
+    expect(removed.headers['x-muster-note']).toContain('No DNS server is set up yet');
   });
 
   it('a site without a domain is refused', async () => {

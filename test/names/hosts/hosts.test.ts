@@ -44,6 +44,18 @@ describe('what is asked for later is written later', () => {
   });
 });
 
+it("host names that are the node's own, with or without its domain, stand once", async () => {
+  const named = snapshotOf({
+    nodelist: [{ node: 'n1', groups: 'all' }],
+    hosts: [{ node: 'n1', ip: '10.0.0.1', hostnames: 'n1.c.com,N1.C.com,n1,login.c.com,n1.other.org' }],
+    site: [{ key: 'domain', value: 'c.com' }],
+  });
+  await hosts.write(named, ['n1'], options);
+  expect(text()).toBe('10.0.0.1 n1 n1.c.com login.c.com n1.other.org\n');
+  await hosts.write(named, ['n1'], { ...options, order: 'long', longOthers: true });
+  expect(text()).toBe('10.0.0.1 n1.c.com n1 login.c.com n1.other.org\n');
+});
+
 it('a line of IPv6, with line ends of another system or without one is found and replaced in its place', async () => {
   writeFileSync(hostsFile, '# \xff\r\n10.0.0.1\tx\r\n  FD00:0::9 y\r\n10.9.0.9 z', 'latin1');
   await hosts.write(cluster('10.0.0.1', 0), ['n1'], options);

@@ -21,6 +21,7 @@ const format = { order: 'short', longOthers: false } as const;
 const own: ManagementNode = {
   hasAddress: (ip) => ip.value === parseIp('10.0.0.100')!.value,
   hasName: (name) => ['localhost', 'mn'].includes(name),
+  isMeantBy: (text) => text === 'mn',
 };
 const merge = (text: string, ...entries: HostEntry[]) => mergeHosts(parseHosts(text), entries, own, format);
 

@@ -14,7 +14,9 @@ const firstPriority = 10;
 /** A running server with the cluster of a letter, which can be brought back to how it began. */
 export class Cluster {
   readonly #server: TestServer;
-  readonly #token: string;
+  /** The account's own, and the one that its requests are sent with. */
+  readonly #account: string;
+  #token: string;
   readonly #database: ReturnType<typeof openWorld>;
   readonly #clear: Rows;
   readonly #hostsFile: string;
@@ -32,7 +34,7 @@ export class Cluster {
 
   private constructor(server: TestServer, token: string, clear: Rows) {
     this.#server = server;
-    this.#token = token;
+    this.#account = this.#token = token;
     this.#clear = clear;
     this.#hostsFile = join(server.data, 'hosts');
     writeFileSync(this.#hostsFile, this.#baseHosts);
@@ -131,6 +133,23 @@ export class Cluster {
     this.#rules = rules.length;
     if (rules.length > 0)
       await this.ok('PUT', '/policy', Object.fromEntries(rules.map((rule, i) => [firstPriority + i, rowOfRule(rule)])));
+  }
+
+  /** The account's requests are sent with a token that is limited to this. Answers whether there is such a token. */
+  async limit(limit: Rule | undefined): Promise<boolean> {
+    await this.#server
+      .ok('DELETE', '/tokens', undefined, { token: this.#token === this.#account ? null : this.#token })
+      .catch(() => undefined);
+    this.#token = this.#account;
+    if (!limit) return true;
+    const { commands, noderange } = rowOfRule(limit);
+    const made = await this.#server.call('POST', '/tokens', {
+      token: this.#account,
+      body: { ...(commands && { commands }), ...(noderange && { noderange }) },
+    });
+    if (made.status >= 500) throw new Error(made.text);
+    if (made.status === 201) this.#token = made.json.token.id;
+    return made.status === 201;
   }
 
   /** What the administrator changes in the account's time: every node at once, and back; CHANGE1 and CHANGE2 of requests. */

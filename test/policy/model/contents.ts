@@ -45,6 +45,14 @@ export function contentOf(row: Endpoint, named: string, known: Known): fc.Arbitr
       mentions: [newNode],
       lines: [{ line: `-t node -o ${named} -n ${newNode}` }],
     }));
+  if (row.command.name === 'snmove')
+    return fc
+      .tuple(fc.constantFrom(...nodeNames, 'nosuch'), fc.constantFrom({}, { xcatmaster: '127.178.9.9' }))
+      .map(([servicenode, address]) => ({
+        body: { servicenode, ...address },
+        mentions: [servicenode],
+        lines: [{ line: `-d ${servicenode}` }],
+      }));
   if (row.path.endsWith('/sp/{attribute}') && row.method === 'PUT')
     return fc.constantFrom(...nodeNames).map((node) => ({ ...none, body: { value: bmcOf('a', node) } }));
   if (row.path === '/templates/node')

@@ -6,6 +6,8 @@ import { account, type Rule } from './rules.ts';
 /** An account, and what it asks for. */
 export interface Example {
   readonly rules: readonly Rule[];
+  /** What the token is limited to. */
+  readonly limit: Rule | undefined;
   readonly requests: readonly Request[];
 }
 
@@ -15,12 +17,14 @@ const allow = (commands: readonly string[], range?: Range): Rule => ({ name: acc
 
 /** Few of the others get as far as a machine; this one shows that it would be heard. */
 const speaking: Example = {
+  limit: undefined,
   rules: [allow(['xdsh'])],
   requests: ['n101', 'h301'].map((name) => requestAt('POST /nodes/{noderange}/nodeshell', name, { command: ['true'] })),
 };
 
 /** Sees everything, and has machines of its own: what it sees is no right to act on. */
 const machineOperator: Example = {
+  limit: undefined,
   rules: [allow(['lsdef', 'nodels']), allow(['rmigrate', 'clonevm', 'rscan', 'mkvm', 'rpower'], group('virt'))],
   requests: [
     ...['y501', 'y503', 'k201', '127.178.9.9', 'nosuch', 'w602'].map((target) =>
@@ -33,6 +37,7 @@ const machineOperator: Example = {
 
 /** Has one machine of a hypervisor where others have theirs. */
 const neighbour: Example = {
+  limit: undefined,
   rules: [allow(['rscan', 'rpower'], node('w605')), allow(['lsdef'], node('n101'))],
   requests: [
     requestAt('GET /nodes/{noderange}/subnodes', 'w605'),
@@ -45,6 +50,7 @@ const neighbour: Example = {
 
 /** Has all of a group; what the group has is for whoever joins it, too. */
 const groupOwner: Example = {
+  limit: undefined,
   rules: [allow(['chdef'], group('virt'))],
   requests: [{ bmc: '127.177.9.9' }, { vmhost: 'y503' }, { postscripts: 'x' }, { rack: 'r7' }].map((attributes) =>
     requestAt('PUT /groups/{groupname}', 'virt', attributes),
@@ -53,6 +59,7 @@ const groupOwner: Example = {
 
 /** Works for the whole cluster, and on some nodes. */
 const imageMaker: Example = {
+  limit: undefined,
   rules: [allow(['genimage', 'packimage', 'nodediscoverls']), allow(['nodeset', 'imgrun', 'events'], group('alpha'))],
   requests: [
     requestAt('POST /osimages/{imgname}/instance', 'img1', { action: 'gen' }),
@@ -64,5 +71,11 @@ const imageMaker: Example = {
   ],
 };
 
+/** The same rights as that of the machines, by a token that is for fewer of them. */
+const limited: Example = {
+  ...machineOperator,
+  limit: allow(['lsdef', 'rmigrate', 'clonevm', 'mkvm', 'rpower'], node('w601')),
+};
+
 /** Tried before anything random. */
-export const examples: readonly Example[] = [speaking, machineOperator, neighbour, groupOwner, imageMaker];
+export const examples: readonly Example[] = [speaking, machineOperator, neighbour, groupOwner, imageMaker, limited];

@@ -59,6 +59,8 @@ export const segmentOf = (name: string, known: Known): fc.Arbitrary<Piece> => {
   switch (name) {
     case 'noderange':
       return seldomAll(someNodes(known));
+    case 'servicenode':
+      return nodeNameOf(known).map((node) => named([node]));
     case 'groupname':
       return seldomAll(someGroups(known));
     case 'names':
@@ -83,10 +85,18 @@ export const segmentOf = (name: string, known: Known): fc.Arbitrary<Piece> => {
 
 const fixed: Readonly<Record<string, readonly string[]>> = {
   snapshot: ['snap1', 'nosuch'],
+  budget: ['rack1', 'mine', 'nosuch'],
+  bmcaccount: ['oper', 'nosuch'],
+  file: ['/etc/motd'],
   imgname: ['img1', 'img2', 'ALLRESOURCES'],
+  osdistro: ['nosuch'],
+  kit: ['nosuch'],
+  kitcomponents: ['nosuch'],
+  log: ['eventlog', 'auditlog', 'nosuch'],
   netname: ['net1', 'net2', 'ALLRESOURCES'],
   policy_priority: ['1', '90', 'ALLRESOURCES'],
   objtype: ['node', 'node', 'group', 'site', 'tables.nodelist', 'nosuch'],
+  settings: ['BootMode', 'A,B'],
   kinds: ['temp', 'model', 'all'],
   type: ['CMM', 'REDFISH'],
   id: ['RUN', 'GHOST', 'OWN', '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11'],

@@ -47,7 +47,8 @@ function nodesOutside(policy: Policy, letter: Letter, request: Request, { status
   const wrong: Wrong[] = [];
   const areEvents = request.row.reply === 'events' && status === 200;
   const mayRead = readerOf(policy, request, areEvents);
-  const ruleText = policy.rules.map(({ range }) => JSON.stringify(range ?? '')).join(' ');
+  const limits = policy.limit ? [policy.limit] : [];
+  const ruleText = [...policy.rules, ...limits].map(({ range }) => JSON.stringify(range ?? '')).join(' ');
   // Nobody is a node that was removed or has another name now; what is told of it is told of the past.
   const isRemoved = (node: string): boolean => !nodesIn(policy.world).includes(node);
   for (const node of nodeNames) {

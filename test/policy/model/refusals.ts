@@ -21,7 +21,7 @@ export type Need =
 
 /** Undefined: it depends on what is not modelled. */
 function holds(policy: Policy, asked: Asked, need: Need): boolean | undefined {
-  const { rules, world } = policy;
+  const { world } = policy;
   const isNode = (name: string): boolean => nodesIn(world).includes(name);
   switch (need.kind) {
     case 'nodes':
@@ -32,13 +32,14 @@ function holds(policy: Policy, asked: Asked, need: Need): boolean | undefined {
     case 'everything':
       return mayEverywhere(policy, asked);
     case 'part':
-      return mayRun(rules, asked.command);
+      return mayRun(policy, asked.command);
     case 'target':
       return (isNode(need.name) && mayOn(policy, asked, need.name)) || mayAtAll(policy, asked);
     case 'master': {
       const originator = masters[need.name];
       if (originator === undefined) return undefined;
-      return originator === account || need.nodes.every((node) => mayDecideTrust(policy, asked, [need.name], node));
+      const isOwn = originator === account && policy.limit?.range === undefined;
+      return isOwn || need.nodes.every((node) => mayDecideTrust(policy, asked, [need.name], node));
     }
   }
 }

@@ -66,7 +66,7 @@ const headers = fc.oneof(
 
 /** Rows that revoke or make tokens are about nobody else's, and counts of everything are tried by test/events. */
 const triedRows = endpoints.filter(
-  ({ path, method }) => (!path.startsWith('/tokens') || method === 'GET') && path !== '/metrics',
+  ({ path, method }) => (!/^\/(tokens|session)/.test(path) || method === 'GET') && path !== '/metrics',
 );
 const favoured = /^\/(nodes|groups|tables)(\/\{\w+\}(\/(rows|nodes)\/\{\w+\})?)?$/;
 const favouredCommands = ['xdsh', 'rmigrate', 'clonevm', 'rscan', 'nodeset', 'events'];

@@ -47,7 +47,13 @@ function fits(rule: Rule, { command, line }: Asked): boolean {
 export interface Policy {
   readonly rules: readonly Rule[];
   readonly world: World;
+  /** What the token is limited to, as a rule that allows nothing more. */
+  readonly limit?: Rule | undefined;
 }
+
+/** Whether the limit of the token, if it has one, lets it do what the rules allow. */
+const inside = ({ limit, world }: Policy, may: (policy: Policy) => boolean): boolean =>
+  limit === undefined || may({ rules: [limit], world });
 
 const covers = (world: World, { range }: Rule, node: string): boolean =>
   range === undefined || meaning(world, range).has(node);
@@ -58,24 +64,27 @@ function decide(rules: readonly Rule[], asked: Asked, reaches: (rule: Rule) => b
   return rule !== undefined && permits(rule);
 }
 
-export const mayOn = ({ rules, world }: Policy, asked: Asked, node: string): boolean =>
-  decide(rules, asked, (rule) => covers(world, rule, node));
+export const mayOn = (policy: Policy, asked: Asked, node: string): boolean =>
+  inside(policy, (limit) => mayOn(limit, asked, node)) &&
+  decide(policy.rules, asked, (rule) => covers(policy.world, rule, node));
 
 /** For what is about no node in particular, rules for some nodes say nothing. */
-export const mayAtAll = ({ rules }: Policy, asked: Asked): boolean =>
-  decide(rules, asked, ({ range }) => range === undefined);
+export const mayAtAll = (policy: Policy, asked: Asked): boolean =>
+  inside(policy, (limit) => mayAtAll(limit, asked)) && decide(policy.rules, asked, ({ range }) => range === undefined);
 
 /** For what is about all nodes at once, rules that refuse it on some refuse it. */
-export const mayEverywhere = ({ rules, world }: Policy, asked: Asked): boolean =>
-  decide(rules, asked, (rule) => rule.range === undefined || (!permits(rule) && meaning(world, rule.range).size > 0));
+export const mayEverywhere = (policy: Policy, asked: Asked): boolean =>
+  inside(policy, (limit) => mayEverywhere(limit, asked)) &&
+  decide(
+    policy.rules,
+    asked,
+    (rule) => rule.range === undefined || (!permits(rule) && meaning(policy.world, rule.range).size > 0),
+  );
 
 /** What decides trust is covered by rules for all nodes, and by those whose parameters name it. */
-export function mayDecideTrust(
-  { rules, world }: Policy,
-  asked: Asked,
-  attributes: readonly string[],
-  node: string,
-): boolean {
+export function mayDecideTrust(policy: Policy, asked: Asked, attributes: readonly string[], node: string): boolean {
+  if (!inside(policy, (limit) => mayDecideTrust(limit, asked, attributes, node))) return false;
+  const { rules, world } = policy;
   const counting = rules.filter(
     (rule) =>
       !permits(rule) || rule.range === undefined || attributes.some((name) => rule.parameters?.speaksOf.includes(name)),
@@ -84,12 +93,14 @@ export function mayDecideTrust(
 }
 
 /** Whether some rule could let the account do anything at all on the node. */
-export const mayAnythingOn = ({ rules, world }: Policy, node: string): boolean =>
-  rules.some((rule) => permits(rule) && covers(world, rule, node));
+export const mayAnythingOn = (policy: Policy, node: string): boolean =>
+  inside(policy, (limit) => mayAnythingOn(limit, node)) &&
+  policy.rules.some((rule) => permits(rule) && covers(policy.world, rule, node));
 
 /** Whether some rule could let the account run the command. */
-export const mayRun = (rules: readonly Rule[], command: string): boolean =>
-  rules.some((rule) => permits(rule) && fits({ ...rule, parameters: undefined }, { command, line: '' }));
+export const mayRun = (policy: Pick<Policy, 'rules' | 'limit'>, command: string): boolean =>
+  (policy.limit === undefined || mayRun({ rules: [policy.limit] }, command)) &&
+  policy.rules.some((rule) => permits(rule) && fits({ ...rule, parameters: undefined }, { command, line: '' }));
 
 const commandGroups: readonly (readonly string[])[] = [
   ['lsdef', 'nodels'],
@@ -98,6 +109,13 @@ const commandGroups: readonly (readonly string[])[] = [
   ['chdef', 'mkdef', 'rmdef'],
   ['lsdef', 'chdef', 'mkdef', 'rmdef', 'tabch', 'tabdump', 'nodels'],
   ['rpower', 'rvitals', 'rinv', 'reventlog', 'rspconfig', 'rsetboot', 'rbeacon', 'renergy', 'rbootseq', 'rscan'],
+  ['rspconfig', 'bmcaccounts', 'bmcrotate', 'bmccertificates', 'bmccertify'],
+  ['rbios', 'rpower', 'lsdef'],
+  ['rpower', 'lsoutlets'],
+  ['rbios', 'posture', 'lsdef'],
+  ['rflash', 'rinv'],
+  ['rmedia', 'rinv'],
+  ['setpowerbudget', 'rmpowerbudget', 'lspowerbudget', 'renergy'],
   ['xdsh', 'xdcp', 'updatenode', 'nodestat'],
   ['lsdef', 'xdsh'],
   ['makehosts', 'makedns', 'makedhcp'],
@@ -118,18 +136,19 @@ const commandGroups: readonly (readonly string[])[] = [
     'nodestat',
   ],
   ['lspolicy'],
-  ['nodech', 'nodeadd', 'nodegrpch', 'tabrestore', 'tabgrep'],
+  ['nodech', 'nodeadd', 'nodegrpch', 'tabrestore', 'tabgrep', 'tabprune'],
   ['lschanges', 'revert'],
   ['lsdef', 'nodels', 'chdef', 'mkdef', 'rmdef', 'tabch', 'lschanges', 'revert'],
   ['mkvm', 'chvm', 'rmvm', 'clonevm', 'rmigrate', 'snapvm', 'rscan', 'rpower'],
   ['lsdef', 'rmigrate', 'clonevm', 'rscan'],
-  ['nodeset', 'rinstall', 'lsboot', 'rbootseq', 'rsetboot', 'lsanswers'],
+  ['nodeset', 'rinstall', 'lsboot', 'rbootseq', 'rsetboot', 'lsanswers', 'lsoverlay', 'sendoverlay'],
   ['lsdef', 'nodeset', 'lsboot', 'events', 'sd'],
   ['copycds', 'imgpull', 'imgimport', 'imgexport', 'genimage', 'packimage', 'imgrun', 'rollbackimage', 'rmimage'],
   ['lsimage', 'genimage', 'lsdef', 'chdef', 'mkdef', 'rmdef'],
   ['events'],
   ['events', 'chdef', 'nodeset', 'lschanges', 'revert'],
   ['nodediscoverls', 'nodediscoverstart', 'nodediscoverstop'],
+  ['lsdef', 'snmove', 'updatenode'],
 ];
 const writing = ['chdef', 'mkdef', 'setNodesAttribs'];
 
@@ -206,3 +225,17 @@ export const rowOfRule = (rule: Rule): Record<string, string> => ({
   ...(rule.host !== undefined && { host: rule.host }),
   ...(rule.time !== undefined && { time: rule.time }),
 });
+
+/** What a token can be limited to: commands, nodes or both. */
+export const limits: fc.Arbitrary<Rule> = fc
+  .record({
+    commands: fc.option(
+      fc
+        .array(fc.constantFrom(...commandGroups), { minLength: 1, maxLength: 3 })
+        .map((groups) => [...new Set(groups.flat())]),
+      { nil: undefined, freq: 3 },
+    ),
+    range: fc.option(ruleRange, { nil: undefined, freq: 3 }),
+  })
+  .filter(({ commands, range }) => commands !== undefined || range !== undefined)
+  .map((limited) => ({ name: account, rule: 'allow', ...limited }));

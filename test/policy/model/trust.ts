@@ -24,9 +24,10 @@ export function trustNames(table: string, column: string): readonly string[] | u
 
 /** What comes of commands that act on the machine itself: the right to run them is a right to that. */
 const consequences: Readonly<Record<string, readonly string[]>> = {
-  nodeset: ['chain', 'nodetype', 'boottoken', 'dhcphost'],
-  rinstall: ['chain', 'nodetype', 'boottoken', 'dhcphost'],
-  mkvm: ['vpd', 'mac'],
+  nodeset: ['chain', 'nodetype', 'bootchoice', 'boottoken', 'dhcphost'],
+  rinstall: ['chain', 'nodetype', 'bootchoice', 'boottoken', 'dhcphost'],
+  mkvm: ['vpd', 'mac', 'vmmove'],
+  rmvm: ['vmmove'],
   rmigrate: ['vm', 'vmmove'],
 };
 

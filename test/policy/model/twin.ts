@@ -2,7 +2,7 @@ import type { Reply } from '../../harness/client.ts';
 import type { Cluster } from './cluster.ts';
 import { canBeRenamed, renamed } from './ranges.ts';
 import type { Request } from './request.ts';
-import { mayAnythingOn, permits, type Rule } from './rules.ts';
+import { mayAnythingOn, permits, type Policy, type Rule } from './rules.ts';
 import { membersOf, type World } from './state.ts';
 import { addressOf, ambiguousName, bmcOf, canary, groupNames, hypervisors, macOf, nodeNames, uuidOf } from './world.ts';
 
@@ -15,24 +15,28 @@ export interface Twin {
   /** Those that have another name. */
   readonly renamed: readonly string[];
   readonly rules: readonly Rule[];
+  readonly limit: Rule | undefined;
 }
 
 const newName = (node: string): string => `z${node.slice(1)}`;
 
-export function twinOf(rules: readonly Rule[], world: World): Twin {
-  const unknown = nodeNames.filter((node) => !mayAnythingOn({ rules, world }, node));
+export function twinOf(policy: Policy): Twin {
+  const { rules, limit } = policy;
+  const unknown = nodeNames.filter((node) => !mayAnythingOn(policy, node));
   // A rule that refuses is told to whoever meets it, so that it must mean the same names.
-  const confined = rules.every(({ range, ...rule }) =>
+  const confined = [...rules, ...(limit?.range ? [limit] : [])].every(({ range, ...rule }) =>
     permits({ range, ...rule }) ? range && canBeRenamed(range) : !range,
   );
   // Hypervisors are named by their machines. A new name takes a request, so that every other node has to do.
   const kept = [ambiguousName, ...hypervisors];
   const away = confined ? unknown.filter((node, i) => !kept.includes(node) && i % 2 === 0) : [];
   const rename = (name: string): string => (away.includes(name) ? newName(name) : name);
+  const renamedIn = (rule: Rule): Rule => (rule.range ? { ...rule, range: renamed(rule.range, rename) } : rule);
   return {
     unknown,
     renamed: away,
-    rules: rules.map((rule) => (rule.range ? { ...rule, range: renamed(rule.range, rename) } : rule)),
+    rules: rules.map(renamedIn),
+    limit: limit && renamedIn(limit),
   };
 }
 
@@ -92,6 +96,7 @@ export function seenOf({ status, text, headers }: Reply): string {
       .join('\n')
   )
     .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID')
+    .replaceAll(/(the token |"id":")[0-9a-f]{16}\b/g, '$1ID')
     .replaceAll(/c[ab]-/g, 'c-')
     .replaceAll(/alias-[ab]-/g, 'alias-')
     .replaceAll('127.187.', '127.177.')

@@ -30,6 +30,7 @@ const state = (text: string, member = 'state'): Variant => ({ body: { [member]: 
 const provisioned = [
   { body: {}, line: '' },
   { body: { osimage: 'img1' }, line: 'osimage=img1' },
+  { body: { osimage: 'img1', force: true }, line: 'osimage=img1 --force' },
 ];
 
 /** What the rows of machines, images, boot and discovery are sent; most of it fails once it was allowed, before anything is made. */
@@ -67,10 +68,31 @@ export const variants: Readonly<Record<string, readonly Variant[]>> = {
   'GET /nodes/{noderange}/snapshots': [{ line: 'list' }],
   'POST /nodes/{noderange}/snapshots': [{ body: { name: 'snap1' }, line: 'create snap1' }],
   'DELETE /nodes/{noderange}/snapshots': [{ line: 'clear' }],
+  'GET /nodes/{noderange}/sp/accounts': [{ line: 'list' }],
+  'POST /nodes/{noderange}/sp/accounts': [
+    {
+      body: { username: 'audit', password: 'a-Secret-9', role: 'readonly' },
+      line: 'add audit password=******** role=readonly',
+    },
+  ],
+  'POST /nodes/{noderange}/sp/rotate': [{ body: {}, line: '' }],
+  'POST /nodes/{noderange}/sp/certificaterequests': [{ body: {}, line: 'request' }],
+  'POST /nodes/{noderange}/sp/certificates': [{ body: { within: 30 }, line: 'sign within=30' }],
+  'GET /nodes/{noderange}/firmware': [{ line: '-l' }],
+  'POST /nodes/{noderange}/firmware': [
+    { body: { url: 'http://127.0.0.9/x', component: 'bios' }, line: 'http://127.0.0.9/x --component bios' },
+    { body: { action: 'start' }, line: '--start' },
+  ],
   'GET /nodes/{noderange}/subnodes': [{ line: '-z' }],
   'GET /nodes/{noderange}/bootstate': [{ line: 'stat' }],
   'GET /nodes/{noderange}/boot': [{ line: '' }],
   'GET /nodes/{noderange}/answers': [{ line: '' }],
+  'GET /nodes/{noderange}/overlay': [{ line: '' }],
+  'GET /nodes/{noderange}/overlay/{file}': [{ line: '/etc/motd' }],
+  'POST /nodes/{noderange}/overlay': [
+    { body: { action: 'diff' }, line: '--diff' },
+    { body: {}, line: '' },
+  ],
   'PUT /nodes/{noderange}/bootstate': [
     state('boot'),
     state('shell'),
@@ -83,6 +105,7 @@ export const variants: Readonly<Record<string, readonly Variant[]>> = {
     state('enact'),
     { body: { osimage: 'img1' }, line: 'osimage=img1' },
     { body: { osimage: 'img2' }, line: 'osimage=img2' },
+    { body: { osimage: 'img2', force: true }, line: 'osimage=img2 --force' },
   ],
   'POST /nodes/{noderange}/provision': [...provisioned, state('shell')],
   'PUT /nodes/{noderange}/provision': [...provisioned, state('boot', 'action')],
@@ -98,15 +121,41 @@ export const variants: Readonly<Record<string, readonly Variant[]>> = {
     instance('imgexport', 'export', 'img1'),
     instance('imgrun', 'run', 'img1 true', { command: ['true'] }),
     instance('rollbackimage', 'rollback', 'img1'),
+    instance('packimage', 'tag', '--tag good img1', { params: [{ tag: 'good' }] }),
   ],
   'GET /osimages/{imgname}/instance': [image('lsimage', 'img1')],
   'DELETE /osimages/{imgname}/instance': [image('rmimage', 'img1')],
+  'GET /osimages/{imgname}/check': [image('chkosimage', 'img1')],
+  'DELETE /osdistros/{osdistro}': [image('rmosdistro', 'nosuch')],
+  'POST /nodes/{noderange}/capture': [
+    image('imgcapture', '-t diskless -o img1', { osimage: 'img1' }),
+    image('imgcapture', '-t sysclone -o new', { osimage: 'new', type: 'sysclone' }),
+  ],
+  'POST /services/kmodules': [image('lskmodules', '-i img1', { osimage: 'img1' })],
+  'POST /services/switchdiscover': [
+    image('switchdiscover', '-s snmp --range 127.0.0.9', { addresses: '127.0.0.9' }),
+    image('switchdiscover', '-s lldp --range 127.0.0.9', { addresses: '127.0.0.9', method: 'lldp' }),
+  ],
+  'POST /kits': [
+    image('addkit', '/nosuch/k.tar.bz2', { file: '/nosuch/k.tar.bz2' }),
+    image('addkit', '-i /nosuch/k.tar.bz2', { file: '/nosuch/k.tar.bz2', inspect: true }),
+  ],
+  'DELETE /kits/{kit}': [image('rmkit', 'nosuch')],
+  'GET /kits/{kit}/parameters': [image('lskitdeployparam', '-k nosuch')],
+  'POST /osimages/{imgname}/kitcomponents': [
+    image('addkitcomp', '-a -i img1 nosuch', { components: 'nosuch', adddeps: true }),
+  ],
+  'GET /osimages/{imgname}/kitcomponents/{kitcomponents}': [image('chkkitcomp', '-i img1 nosuch')],
+  'DELETE /osimages/{imgname}/kitcomponents/{kitcomponents}': [image('rmkitcomp', '-i img1 nosuch')],
   'GET /discovery': [everything()],
   'POST /discovery': ['alpha', 'virt', 'n101', 'w601', 'nosuch'].map((noderange) => ({
     body: { noderange },
     line: `noderange=${noderange}`,
     mentions: [noderange],
   })),
+  'POST /services/host': [everything(), { ...everything('-n'), body: { only: 'n101' }, mentions: ['n101'] }],
+  'POST /services/routes': [{ ...everything('-r nosuch'), body: { routes: ['nosuch'] } }],
+  'DELETE /services/routes': [{ ...everything('-d -r nosuch'), body: { routes: ['nosuch'] } }],
   'DELETE /discovery': [
     { body: {}, line: '' },
     { body: { noderange: 'alpha' }, line: 'noderange=alpha' },

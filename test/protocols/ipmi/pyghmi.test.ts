@@ -59,3 +59,17 @@ test('what it does not have hides nothing that it has', async () => {
     await driver.close();
   }
 });
+
+test('it is restarted once, and the power of its machine stays', async () => {
+  const driver = ipmiDriver({});
+  try {
+    const { power } = driver.connect({ node: 'n1', ...endpoint });
+    const before = await power!.state(signal);
+    expect(await power!.controller!.state(signal)).toBe('BMC Ready');
+    expect(await power!.controller!.restart(signal)).toBe('BMC reboot');
+    expect(bmc.log().match(/cold reset/g)).toHaveLength(1);
+    expect(await power!.state(signal)).toBe(before);
+  } finally {
+    await driver.close();
+  }
+});

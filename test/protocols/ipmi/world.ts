@@ -8,8 +8,8 @@ import {
   type IpmiResponse,
 } from '../../../src/protocols/ipmi/link.ts';
 import { recipientOf } from '../../../src/protocols/ipmi/header.ts';
-import { defaultTiming, type Quirks, newQuirks, type Timing } from '../../../src/protocols/ipmi/peer.ts';
-import type { Wire } from '../../../src/protocols/ipmi/wire.ts';
+import { defaultTiming, type Peer, type Quirks, newQuirks, type Timing } from '../../../src/protocols/ipmi/peer.ts';
+import type { Talker, Wire } from '../../../src/protocols/ipmi/wire.ts';
 import { answerPacket, type LightBmc, makeLightBmc } from '../../lab/light-bmc/bmc.ts';
 
 /** What became of a request. */
@@ -29,9 +29,16 @@ export const powerOn: IpmiRequest = {
 export type Route = (packet: Buffer, count: number) => readonly number[];
 
 export const kindOf = (packet: Buffer): string =>
-  ({ 0x10: 'open', 0x11: 'opened', 0x12: 'rakp1', 0x13: 'rakp2', 0x14: 'rakp3', 0x15: 'rakp4', 0xc0: 'sealed' })[
-    packet[5]!
-  ] ?? 'other';
+  ({
+    0x10: 'open',
+    0x11: 'opened',
+    0x12: 'rakp1',
+    0x13: 'rakp2',
+    0x14: 'rakp3',
+    0x15: 'rakp4',
+    0xc0: 'sealed',
+    0xc1: 'serial',
+  })[packet[5]!] ?? 'other';
 
 /** A BMC, a network and a clock that stands still unless told otherwise. */
 export class World {
@@ -52,7 +59,10 @@ export class World {
   /** Stands between network and BMC. */
   answer: (packet: Buffer) => Buffer | undefined = (packet) => answerPacket(this.bmc, packet);
   noise = false;
+  readonly peer: Peer;
   readonly conversation: Conversation;
+  /** What hears of the world: the conversation, or what a test puts in its place. */
+  talker: Talker;
   readonly #events: { at: number; run: () => void }[] = [];
   #wakeAt = Number.POSITIVE_INFINITY;
   #ids = 0x1000;
@@ -82,7 +92,7 @@ export class World {
       },
       heardNoise: () => this.noise,
     };
-    const peer = {
+    this.peer = {
       where: '192.0.2.1',
       credentials: credentialsOf({ ...account, ...endpoint }),
       timing: { ...defaultTiming, ...timing },
@@ -90,7 +100,7 @@ export class World {
       pace: this.pace,
       wire,
     };
-    this.conversation = new Conversation(peer, () => this.retired++);
+    this.talker = this.conversation = new Conversation(this.peer, () => this.retired++);
   }
 
   get kinds(): string[] {
@@ -118,7 +128,7 @@ export class World {
       if (event <= this.#wakeAt) this.#events.shift()!.run();
       else {
         this.#wakeAt = Number.POSITIVE_INFINITY;
-        this.conversation.tick(this.time);
+        this.talker.tick(this.time);
       }
       await settled();
     }
@@ -129,17 +139,27 @@ export class World {
   /** Delivers a packet as if the BMC had sent it. */
   deliver(packet: Buffer): void {
     const id = recipientOf(packet);
-    if (id === 0 || this.claimed.has(id)) this.conversation.receive(packet);
+    if (id === 0 || this.claimed.has(id)) this.talker.receive(packet);
   }
 
   #send(packet: Buffer): void {
     this.sent.push({ at: this.time, kind: kindOf(packet), packet });
     for (const delay of this.out(packet, this.sent.length)) {
-      this.#events.push({ at: this.time + delay, run: () => this.#reply(this.answer(packet)) });
+      this.#events.push({ at: this.time + delay, run: () => this.reply(this.answer(packet)) });
     }
   }
 
-  #reply(packet: Buffer | undefined): void {
+  /** Does something at that time, and then again and again. */
+  every(milliseconds: number, run: () => void): void {
+    const again = (): void => {
+      run();
+      this.#events.push({ at: this.time + milliseconds, run: again });
+    };
+    this.#events.push({ at: this.time + milliseconds, run: again });
+  }
+
+  /** A packet of the BMC goes its way. */
+  reply(packet: Buffer | undefined): void {
     if (!packet) return;
     this.#returned++;
     for (const delay of this.back(packet, this.#returned)) {

@@ -52,7 +52,7 @@ test.each([1, 3, 64, 100_000])(
       path: '/default-pool/v1',
       gone: undefined,
     });
-    expect(heard.room).toBe(107_374_182_400n);
+    expect(heard.room).toEqual({ capacity: 107_374_182_400n, free: 107_374_182_400n });
     expect(heard.shape).toContain("<pool type='dir'>");
     expect(heard.xml).toContain('<uuid>6695eb01-f6a4-8304-79aa-97f2502e193f</uuid>');
     expect(heard.stats.map(({ domain, values }) => [domain, [...values]])).toEqual([

@@ -9,6 +9,7 @@ import {
   linksAt,
   listAt,
   localPath,
+  namesAt,
   numberAt,
   parseResource,
   textAt,
@@ -141,4 +142,12 @@ describe('refusal', () => {
     expect(fault.message).toMatch(sentence);
     expect(fault.retryAfter).toBe(status === 503 ? 7 : undefined);
   });
+});
+
+it('a text where an object should be has no names, and an object few', () => {
+  expect(namesAt({ Oem: 'x'.repeat(1_000_000) }, 'Oem')).toEqual([]);
+  expect(namesAt({ Oem: ['Hpe'] }, 'Oem')).toEqual([]);
+  expect(namesAt({ Oem: { Hpe: {} } }, 'Oem')).toEqual(['Hpe']);
+  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`n${i}`, 1]));
+  expect(namesAt({ Oem: many }, 'Oem')).toHaveLength(1_000);
 });

@@ -1,48 +1,10 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  BerReader,
-  decodeInteger,
-  decodeOid,
-  decodeResponse,
-  encodeGetBulk,
-  encodeInteger,
-  encodeOid,
-  tags,
-} from '../../../src/protocols/snmp/message.ts';
-import { walk } from '../../../src/protocols/snmp/walk.ts';
+import { tags } from '../../../src/protocols/snmp/message.ts';
+import { type SnmpAgent, walk } from '../../../src/protocols/snmp/session.ts';
 import { readForwarding } from '../../../src/boot/discovery/switches.ts';
 import { type SnmpLab, startSwitch } from '../../lab/snmp.ts';
-
-describe('the encoding', () => {
-  it('brings numbers and names back', () => {
-    for (const value of [0, 1, 127, 128, 255, 65_536, 2_147_483_647, -1])
-      expect(new BerReader(encodeInteger(value)).integer()).toBe(value);
-    for (const oid of [
-      [1, 3, 6, 1],
-      [1, 3, 128, 16_384, 4_294_967_295],
-    ])
-      expect(decodeOid(new BerReader(encodeOid(oid)).expect(tags.oid))).toEqual(oid);
-    expect(decodeInteger(Buffer.from([0xff]))).toBe(-1);
-  });
-
-  it('of anything else is refused, never misread', () => {
-    const request = encodeGetBulk('public', 7, [1, 3, 6], 40);
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(request.length), (noise, cut) => {
-        for (const bytes of [Buffer.from(noise), Buffer.concat([request.subarray(0, cut), noise])]) {
-          try {
-            decodeResponse(bytes);
-          } catch (error) {
-            expect(error).toBeInstanceOf(RangeError);
-          }
-        }
-      }),
-    );
-  });
-});
 
 describe('the tables of a switch', () => {
   const port = 16_162;
@@ -62,35 +24,43 @@ describe('the tables of a switch', () => {
   });
   afterAll(() => Promise.all(labs.map((lab) => lab.stop())));
   const { signal } = new AbortController();
+  const agent = (address: string, name = community): SnmpAgent => ({
+    address,
+    port,
+    access: { version: '2c', community: name },
+  });
 
   it('are read to their end, and no further', async () => {
-    expect(Object.fromEntries(await readForwarding({ address: '127.0.0.62', port, community }, signal))).toEqual(many);
+    expect(Object.fromEntries(await readForwarding(agent('127.0.0.62'), signal))).toEqual(many);
   });
 
   it('are read for each VLAN', async () => {
-    const table = await readForwarding({ address: '127.0.0.63', port, community }, signal);
+    const table = await readForwarding(agent('127.0.0.63'), signal);
     expect([...table]).toEqual([['52:54:00:00:00:01', 'Gi1/0/1']]);
   });
 
   it('are not there for who does not know the community, or where nobody listens', async () => {
-    for (const address of ['127.0.0.62', '127.0.0.64'])
-      await expect(walk({ address, port, community: 'wrong' }, [1, 3, 6, 1], signal)).rejects.toThrow(
-        `the switch at ${address} does not answer by SNMP; is its community right?`,
-      );
+    await expect(walk(agent('127.0.0.62', 'wrong'), [1, 3, 6, 1], signal)).rejects.toThrow(
+      'its SNMP agent at 127.0.0.62 does not answer; check its address, SNMP version and community.',
+    );
+    await expect(walk(agent('127.0.0.64'), [1, 3, 6, 1], signal)).rejects.toThrow(
+      `nothing listens at UDP port ${port} of 127.0.0.64 for SNMP.`,
+    );
   });
 
   it('end where an agent does not go forward', async () => {
-    const agent = createSocket('udp4');
-    agent.on('message', (bytes, from) => {
+    const stuck = createSocket('udp4');
+    stuck.on('message', (bytes, from) => {
       // The same request, turned into an answer that has the name that was asked for.
       const answer = Buffer.from(bytes);
       answer[answer.indexOf(tags.getBulk, 10)] = tags.response;
-      agent.send(answer, from.port);
+      stuck.send(answer, from.port);
     });
-    agent.bind(0, '127.0.0.1');
-    await once(agent, 'listening');
-    const rows = await walk({ address: '127.0.0.1', port: agent.address().port, community }, [1, 3, 6, 1], signal);
+    stuck.bind(0, '127.0.0.1');
+    await once(stuck, 'listening');
+    const at = { ...agent('127.0.0.1'), port: stuck.address().port };
+    const rows = await walk(at, [1, 3, 6, 1], signal);
     expect(rows).toEqual([]);
-    agent.close();
+    stuck.close();
   });
 });

@@ -171,6 +171,18 @@ describe('a copy that fails leaves the old file and nothing else', () => {
     expect(readFileSync(join(lab.home(0), 'cancelled'), 'utf8')).toBe('old');
   });
 
+  it('when it is cancelled before the node has answered that the file is open', async () => {
+    const source = await newSource('early', 'new');
+    const controller = new AbortController();
+    const files = await filesOf(28);
+    const work = complaint(putFile(files, source, 'early', controller.signal));
+    controller.abort();
+    files.close();
+    expect(await work).toBe('the command was cancelled.');
+    await source.close();
+    expect(left(28)).toEqual([]);
+  });
+
   it('when the source becomes shorter', async () => {
     const source = await newSource('shrinking', Buffer.alloc(1 << 20));
     writeFileSync(join(directory, 'shrinking'), 'short');

@@ -94,8 +94,15 @@ static session_t *find_session(lanserv_data_t *lan, unsigned id)
     return NULL;
 }
 
+/* What goes with a session, such as its console, ends with it. */
 static void give_up(lanserv_data_t *lan, session_t *s)
 {
+    int i;
+
+    for (i = 0; i < LANSERV_NUM_CLOSERS; i++) {
+        if (s->closers[i].mc) s->closers[i].close_cb(s->closers[i].mc, s->sid, s->closers[i].close_cb_data);
+        s->closers[i].mc = NULL;
+    }
     s->active = 0;
     lan->channel.active_sessions--;
 }

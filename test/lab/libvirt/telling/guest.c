@@ -85,7 +85,11 @@ static int transfer(u32 slot, u16 at, int writes) {
   available[1] = asked[slot];
   outw(at + 16, 0);
   for (u32 wait = 0; used[1] != asked[slot]; wait++)
-    if (wait > 2000000) return 0;
+    if (wait > 20000000) {
+      /* An answer that comes later must not be taken for that of the next request. */
+      ready[slot] = 0;
+      return 0;
+    }
   return outcome == 0;
 }
 

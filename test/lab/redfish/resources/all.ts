@@ -1,6 +1,8 @@
 import type { Bmc } from '../bmc.ts';
+import { addCertificates } from './certificates.ts';
 import { addAccounts } from './accounts.ts';
 import { addChassis, chassisPath } from './chassis.ts';
+import { addEvents } from './events.ts';
 import { addFirmware } from './firmware.ts';
 import { addEventLog } from './log.ts';
 import { addManagers, managerPath } from './manager.ts';
@@ -17,7 +19,9 @@ export function addResources(bmc: Bmc): void {
   addRoot(bmc);
   addSessions(bmc);
   addAccounts(bmc);
+  addCertificates(bmc);
   addFirmware(bmc);
+  addEvents(bmc);
   addSystems(bmc, { chassis, manager, logServices: logIsWithManager ? undefined : logServices });
   addChassis(bmc, system, manager);
   addManagers(bmc, chassis, system, logIsWithManager ? logServices : undefined);

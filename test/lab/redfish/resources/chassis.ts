@@ -15,12 +15,14 @@ export function addChassis(bmc: Bmc, system: string, manager: string): void {
   const path = chassisPath(bmc);
   const sleds = bmc.kind === 'enclosure' ? addSleds(bmc, path) : [];
   const environment = bmc.newStyle ? addEnvironment(bmc, path) : addPowerAndThermal(bmc, path);
+  const canBeReset = bmc.kind === 'enclosure' || bmc.kind === 'twin';
+  const inside = bmc.kind === 'twin' ? [system, `${system}-b`] : [system];
   const resetTarget = `${path}/Actions/${bmc.tag}/Reset`;
   bmc.resources.set(
     chassisRoot,
     collection(chassisRoot, 'Chassis', () => [path, ...sleds]),
   );
-  if (bmc.kind === 'enclosure')
+  if (canBeReset)
     bmc.resources.set(resetTarget, { post: (body) => reset(bmc, body), privilege: 'ConfigureComponents' });
   const indicator = (): Json => (bmc.kind === 'sparse' ? {} : { LocationIndicatorActive: bmc.indicator !== 'Off' });
   bmc.resources.set(path, {
@@ -39,10 +41,10 @@ export function addChassis(bmc: Bmc, system: string, manager: string): void {
       ...indicator(),
       ...environment,
       Links: {
-        ...(bmc.kind === 'enclosure' ? { Contains: sleds.map(link) } : { ComputerSystems: [link(system)] }),
+        ...(bmc.kind === 'enclosure' ? { Contains: sleds.map(link) } : { ComputerSystems: inside.map(link) }),
         ManagedBy: [link(manager)],
       },
-      ...(bmc.kind === 'enclosure'
+      ...(canBeReset
         ? {
             Actions: {
               '#Chassis.Reset': { target: resetTarget, 'ResetType@Redfish.AllowableValues': resetTypes.enclosure },

@@ -23,7 +23,11 @@ export function addEventLog(bmc: Bmc, owner: string): string {
       Name: 'System Event Log',
       ...(bmc.kind === 'sparse'
         ? {}
-        : { LogEntryType: 'SEL', OverWritePolicy: 'WrapsWhenFull', MaxNumberOfRecords: 1000 }),
+        : {
+            LogEntryType: 'SEL',
+            OverWritePolicy: bmc.weak ? 'NeverOverWrites' : 'WrapsWhenFull',
+            MaxNumberOfRecords: bmc.weak ? bmc.log.length : 1000,
+          }),
       Entries: link(entries),
       Actions: { '#LogService.ClearLog': { target: clear } },
     }),

@@ -13,6 +13,8 @@ import {
   unknownMembers,
   textOf,
 } from '../resource.ts';
+import { linkedCertificates } from '../certificate-ways.ts';
+import { addMedia } from './media.ts';
 import { macAddress } from './parts.ts';
 import { forgetSessions } from './sessions.ts';
 
@@ -25,6 +27,7 @@ export function addManagers(bmc: Bmc, chassis: string, system: string, logServic
   const resetTarget = `${path}/Actions/${bmc.kind === 'openbmc' ? 'Manager.Reset' : `${bmc.tag}/Reset`}`;
   const interfaces = `${path}/EthernetInterfaces`;
   const protocol = `${path}/NetworkProtocol`;
+  const media = bmc.kind === 'plain' && bmc.newStyle ? {} : addMedia(bmc, path);
   bmc.resources.set(
     managers,
     collection(managers, 'Manager', () => [path]),
@@ -37,10 +40,10 @@ export function addManagers(bmc: Bmc, chassis: string, system: string, logServic
       Name: 'Manager',
       ManagerType: bmc.kind === 'enclosure' ? 'EnclosureManager' : 'BMC',
       UUID: uuid(bmc.index, 'manager'),
-      FirmwareVersion: `2.15.${bmc.index % 7}`,
+      FirmwareVersion: bmc.update.versions['bmc'],
       Status: bmc.starting ? { State: 'Starting' } : healthy,
       ...(bmc.kind === 'openbmc' ? { Oem: { OpenBmc: { Fan: fanMembers(bmc) } } } : {}),
-      ...(bmc.kind === 'sparse' ? {} : { Model: 'LabBMC 3', DateTime: now(), PowerState: 'On' }),
+      ...(bmc.kind === 'sparse' ? {} : { Model: 'LabBMC 3', DateTime: now(bmc.weak ? 4 : 0), PowerState: 'On' }),
       EthernetInterfaces: link(interfaces),
       NetworkProtocol: link(protocol),
       ...(logServices === undefined ? {} : { LogServices: link(logServices) }),
@@ -48,6 +51,8 @@ export function addManagers(bmc: Bmc, chassis: string, system: string, logServic
         ManagerForChassis: [link(chassis)],
         ...(bmc.kind === 'enclosure' ? {} : { ManagerForServers: [link(system)] }),
       },
+      ...media,
+      ...bmc.console.manager,
       Actions: { '#Manager.Reset': { target: resetTarget } },
     }),
     ...(bmc.kind === 'openbmc' ? { patch: (body: Json) => changeFan(bmc, body) } : {}),
@@ -57,6 +62,8 @@ export function addManagers(bmc: Bmc, chassis: string, system: string, logServic
       bmc.resets.push('Manager');
       // Behind the reply, which is still sent under the session.
       setImmediate(() => forgetSessions(bmc));
+      const { later } = bmc.web;
+      if (later) setTimeout(() => bmc.web.serve(later.cert, later.key), 20);
       return done;
     },
     privilege: 'ConfigureManager',
@@ -66,7 +73,8 @@ export function addManagers(bmc: Bmc, chassis: string, system: string, logServic
 }
 
 /** In seconds, so that the resource is the same for as long. */
-const now = (): string => new Date().toISOString().replace(/\.\d+/, '');
+const now = (hoursAhead: number): string =>
+  new Date(Date.now() + hoursAhead * 3_600_000).toISOString().replace(/\.\d+/, '');
 
 const fanProfiles = ['DEFAULT', 'CUSTOM', 'HEAVY_IO', 'MAX_BASE_FAN_FLOOR'];
 
@@ -149,11 +157,14 @@ function addProtocol(bmc: Bmc, path: string): void {
       Id: 'NetworkProtocol',
       Name: 'Manager Network Protocol',
       HostName: bmc.network.hostname,
-      HTTPS: { ProtocolEnabled: true, Port: 443 },
+      HTTPS: { ProtocolEnabled: true, Port: 443, ...linkedCertificates(bmc, path) },
       IPMI: { ProtocolEnabled: false, Port: 623 },
       SSH: { ProtocolEnabled: true, Port: 22 },
+      ...(bmc.kind === 'sparse' ? {} : { HTTP: { ProtocolEnabled: bmc.weak, Port: 80 } }),
+      ...(bmc.weak ? { Telnet: { ProtocolEnabled: true, Port: 23 } } : {}),
       ...(bmc.kind === 'sparse' ? {} : { SNMP: { ProtocolEnabled: bmc.network.snmp, Port: 161 } }),
       NTP: { ProtocolEnabled: bmc.network.ntpEnabled, NTPServers: bmc.network.ntp },
+      ...bmc.console.protocol,
     }),
     patch: (body) => changeProtocol(bmc, body),
     privilege: 'ConfigureManager',

@@ -1,8 +1,11 @@
 import { type Bmc, uuid } from '../bmc.ts';
 import { link, root, type Resources } from '../resource.ts';
+import { hasCertificateService } from '../certificate-ways.ts';
+import { addPowerEquipment } from './power-equipment.ts';
 
 export function addRoot(bmc: Bmc): void {
   const resources: Resources = bmc.resources;
+  const equipment = addPowerEquipment(bmc);
   resources.set('/redfish', { open: ['GET'], get: () => ({ v1: `${root}/` }) });
   resources.set(root, {
     open: ['GET'],
@@ -19,7 +22,12 @@ export function addRoot(bmc: Bmc): void {
       Managers: link(`${root}/Managers`),
       SessionService: link(`${root}/SessionService`),
       AccountService: link(`${root}/AccountService`),
+      ...equipment,
+      ...(hasCertificateService(bmc) ? { CertificateService: link(`${root}/CertificateService`) } : {}),
       UpdateService: link(`${root}/UpdateService`),
+      ...(resources.has(`${root}/Registries`) ? { Registries: link(`${root}/Registries`) } : {}),
+      ...(bmc.kind === 'sparse' || bmc.kind === 'enclosure' ? {} : { Tasks: link(`${root}/TaskService`) }),
+      ...(bmc.events ? { EventService: link(`${root}/EventService`) } : {}),
       Links: { Sessions: link(`${root}/SessionService/Sessions`) },
       ...(bmc.kind === 'sparse'
         ? {}

@@ -13,6 +13,8 @@ import {
   textOf,
 } from '../resource.ts';
 import { addBootOptions } from './boot-options.ts';
+import { addBios } from './bios.ts';
+import { addMedia } from './media.ts';
 import { addParts } from './parts.ts';
 
 const systems = `${root}/Systems`;
@@ -32,14 +34,18 @@ export function addSystems(bmc: Bmc, neighbours: Neighbours): void {
   const has = bmc.kind !== 'enclosure';
   bmc.resources.set(
     systems,
-    collection(systems, 'ComputerSystem', () => (has ? [path] : [])),
+    collection(systems, 'ComputerSystem', () => (has ? [path, ...(bmc.kind === 'twin' ? [`${path}-b`] : [])] : [])),
   );
   if (!has) return;
   const resetTarget =
     bmc.kind === 'openbmc' ? `${path}/Actions/ComputerSystem.Reset` : `${path}/Actions/${bmc.tag}/Reset`;
   bmc.resources.set(resetTarget, { post: (body) => reset(bmc, body), privilege: 'ConfigureComponents' });
+  if (bmc.kind === 'twin') addTwin(bmc, `${path}-b`, neighbours);
   const parts = addParts(bmc, path);
   const bootOptions = addBootOptions(bmc, path);
+  const bios = bmc.kind === 'openbmc' ? {} : addBios(bmc, path);
+  // Newer services have their drives here, and older ones with the manager.
+  const media = bmc.kind === 'plain' && bmc.newStyle ? addMedia(bmc, path) : {};
   const resetTypeList = { 'ResetType@Redfish.AllowableValues': resetTypes[bmc.kind] };
   bmc.resources.set(path, {
     get: () => ({
@@ -48,16 +54,19 @@ export function addSystems(bmc: Bmc, neighbours: Neighbours): void {
       Id: path.slice(systems.length + 1),
       Name: 'Computer System',
       SystemType: 'Physical',
-      Manufacturer: 'Lab Systems',
+      Manufacturer: bmc.console.vendor ?? 'Lab Systems',
       Model: 'LabServer 2000',
       SerialNumber: `SN${serial(bmc.index)}`,
       UUID: uuid(bmc.index, 'system'),
       PowerState: bmc.host === 'quiesced' ? 'On' : bmc.power,
       ...optionalMembers(bmc, parts),
       ...indicatorMembers(bmc),
+      ...bios,
       Boot: { ...bootMember(bmc), ...bootOptions },
       Links: { Chassis: [link(neighbours.chassis)], ManagedBy: [link(neighbours.manager)] },
       ...(neighbours.logServices === undefined ? {} : { LogServices: link(neighbours.logServices) }),
+      ...media,
+      ...bmc.console.system,
       Actions: {
         '#ComputerSystem.Reset': { target: resetTarget, ...(bmc.kind === 'sparse' ? {} : resetTypeList) },
       },
@@ -68,6 +77,21 @@ export function addSystems(bmc: Bmc, neighbours: Neighbours): void {
   });
 }
 
+/** The second system of a box; what it does is nobody's concern. */
+const addTwin = (bmc: Bmc, path: string, { chassis, manager }: Neighbours): unknown =>
+  bmc.resources.set(path, {
+    get: () => ({
+      '@odata.id': path,
+      '@odata.type': '#ComputerSystem.v1_20_0.ComputerSystem',
+      Id: path.slice(systems.length + 1),
+      Name: 'Computer System',
+      SystemType: 'Physical',
+      HostName: `twin${bmc.index}`,
+      PowerState: 'On',
+      Links: { Chassis: [link(chassis)], ManagedBy: [link(manager)] },
+    }),
+  });
+
 const optionalMembers = (bmc: Bmc, parts: Json): Json =>
   bmc.kind === 'sparse'
     ? {}
@@ -75,7 +99,7 @@ const optionalMembers = (bmc: Bmc, parts: Json): Json =>
         AssetTag: bmc.assetTag,
         PartNumber: '7X00LAB',
         SKU: 'LS-2000',
-        BiosVersion: 'LAB-BIOS-1.42',
+        BiosVersion: bmc.update.versions['bios'],
         HostName: `node${bmc.index}`,
         Status: { ...healthy, ...(bmc.host === 'quiesced' ? { State: 'Quiesced' } : {}), HealthRollup: 'OK' },
         ProcessorSummary: { Count: 2, Model: 'Lab CPU 9000', CoreCount: 64, Status: healthy },

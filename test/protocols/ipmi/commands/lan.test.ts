@@ -105,7 +105,10 @@ test('an address that takes the answer with it is no failure', async () => {
 });
 
 test('users', async () => {
-  expect(decodeUserAccess(bytes('3f030014'))).toEqual({ messaging: true, privilege: 4 });
+  const full = { messaging: true, privilege: 4, enabled: undefined, places: 63 };
+  expect(decodeUserAccess(bytes('3f030014'))).toEqual(full);
+  expect(decodeUserAccess(bytes('3f430014'))).toEqual({ ...full, enabled: true });
+  expect(decodeUserAccess(bytes('0f830002'))).toEqual({ messaging: false, privilege: 2, enabled: false, places: 15 });
   expect(decodeUserName(bytes('61646d696e0000000000000000000000'))).toBe('admin');
   const link = scriptedLink([
     { request: '06 45 05 66726564 000000000000000000000000' },

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type TarEntry, TarError } from '../../../src/protocols/tar/header.ts';
-import { TarReader } from '../../../src/protocols/tar/reader.ts';
+import { type TarEntry, TarError } from '../../../src/core/tar/header.ts';
+import { TarReader } from '../../../src/core/tar/reader.ts';
 import { directory, file, hardLink, padded, symbolicLink, tar, type TestEntry } from '../../lab/oci/tar.ts';
 
 interface Read {
