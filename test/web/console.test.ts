@@ -1,31 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { rmSync } from 'node:fs';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { rootPassword, startServer, type TestServer } from '../harness/server.ts';
+import { startServer, type TestServer } from '../harness/server.ts';
 import { addUser, passwordOf } from '../harness/users.ts';
 import { labAccounts } from '../lab/addresses.ts';
 import { type LightLab, startLightBmcs } from '../lab/light-bmc.ts';
-
-const flags = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+import { type Browser, barriers, consoleAt, goTo, signIn, startBrowser } from './browser.ts';
 
 let server: TestServer;
 let lab: LightLab;
-let profile: string;
+let browser: Browser;
 let first: BrowserContext;
-/** What a page said that it should not: violations of its policy, uncaught errors, requests to others. */
-const complaints: string[] = [];
 
 const { username, password } = labAccounts.administrator;
 const hostile = '<img src=x onerror="window.broken=1">';
@@ -42,70 +27,20 @@ beforeAll(async () => {
   await server.ok('PUT', '/nodes', Object.fromEntries(lab.addresses.map((_, i) => [`n${i + 1}`, bmc(i)])));
   await server.ok('PUT', '/groups/compute', { rack: 'r1' });
   await server.ok('PUT', '/nodes/n5', { usercomment: hostile, rack: hostile });
-  profile = mkdtempSync(join(tmpdir(), 'muster-browser-'));
-  const options = { executablePath: '/usr/bin/chromium', args: flags, ignoreHTTPSErrors: true };
-  first = await chromium.launchPersistentContext(profile, options);
+  browser = await startBrowser();
+  first = browser.context;
 });
 afterAll(async () => {
-  await first?.close();
+  await browser?.close();
   await lab?.stop();
   await server?.stop();
   // After the restart it is somebody else's to the server.
   if (server) rmSync(server.data, { recursive: true, force: true });
-  if (profile) rmSync(profile, { recursive: true, force: true });
 });
-afterEach(() => expect(complaints.splice(0)).toEqual([]));
+afterEach(() => expect(browser.complaints.splice(0)).toEqual([]));
 
-const at = (path = ''): string => `https://127.0.0.1:${server.port}/muster/console${path}`;
-
-async function open(context: BrowserContext, path = ''): Promise<Page> {
-  const page = await context.newPage();
-  page.on('pageerror', ({ message }) => complaints.push(message));
-  page.on('console', (message) => {
-    if (/Content.Security|Trusted/i.test(message.text())) complaints.push(message.text());
-  });
-  page.on('request', (request) => {
-    if (new URL(request.url()).host !== `127.0.0.1:${server.port}`) complaints.push(request.url());
-  });
-  await page.goto(at(path));
-  return page;
-}
-
-async function signIn(page: Page, name = 'root', given = rootPassword): Promise<void> {
-  await page.getByLabel('Account').fill(name);
-  await page.getByLabel('Password').fill(given);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-}
-
-/** A browser of its own, with nothing that the others know. */
-const another = (): Promise<BrowserContext> => first.browser()!.newContext({ ignoreHTTPSErrors: true });
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** What axe finds on the page as it is now: rules and the elements that break them. Themes differ in colors only. */
-async function barriers(page: Page): Promise<readonly string[]> {
-  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe);
-  const found: string[] = [];
-  for (const [colorScheme, rules] of [
-    ['light', ''],
-    ['dark', ", runOnly: ['color-contrast', 'link-in-text-block']"],
-  ] as const) {
-    await page.emulateMedia({ colorScheme });
-    const { violations } = await page.evaluate<{ violations: Barrier[] }>(
-      `axe.run(document, { resultTypes: ['violations']${rules} })`,
-    );
-    for (const { id, impact, nodes } of violations)
-      if (impact === 'serious' || impact === 'critical')
-        found.push(...nodes.map(({ html, failureSummary }) => `${colorScheme} ${id}: ${html} ${failureSummary}`));
-  }
-  return found;
-}
-
-interface Barrier {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-}
+const at = (path = ''): string => consoleAt(server.port, path);
+const open = (context: BrowserContext, path = ''): Promise<Page> => browser.open(context, server.port, path);
 
 const legend = (page: Page, value: string) => page.locator('.legend button', { hasText: value });
 
@@ -156,7 +91,7 @@ describe('the web console', () => {
 
   it('selects nodes, powers them on, and shows it in a second browser at once', async () => {
     const page = await open(first);
-    const other = await another();
+    const other = await browser.another();
     const second = await open(other);
     await signIn(second);
     await expect.poll(() => legend(second, 'off').textContent()).toBe('off6');
@@ -309,7 +244,7 @@ describe('the web console', () => {
   });
 
   it('has no barrier that axe calls serious on any page, in either theme', async () => {
-    const context = await another();
+    const context = await browser.another();
     const page = await open(context);
     const found: (readonly string[])[] = [];
     const look = async (where: string): Promise<void> => {
@@ -334,8 +269,7 @@ describe('the web console', () => {
       ['/changes', 'Changes'],
       ['/nothing', 'There is no page here'],
     ] as const) {
-      const there = JSON.stringify(at(path));
-      await page.evaluate(`history.pushState(null, '', ${there}); dispatchEvent(new Event('popstate'))`);
+      await goTo(page, at(path));
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
       await look(path);
     }
@@ -359,7 +293,7 @@ describe('the web console', () => {
     const rule = { name: 'viewer', noderange: 'n1,n3', rule: 'allow' };
     await server.ok('PUT', '/policy/8', { ...rule, commands: 'lsdef,nodels,events' });
     await server.ok('PUT', '/policy/9', { ...rule, commands: 'rpower', parameters: 'stat' });
-    const context = await another();
+    const context = await browser.another();
     const page = await open(context);
     await signIn(page, 'viewer', passwordOf('viewer'));
     await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).toContain('2 nodes');
