@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { rootPassword } from '../harness/server.ts';
 
 const flags = [
@@ -80,6 +81,7 @@ export async function barriers(page: Page): Promise<readonly string[]> {
     ['dark', ", runOnly: ['color-contrast', 'link-in-text-block']"],
   ] as const) {
     await page.emulateMedia({ colorScheme });
+    await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe(colorScheme);
     const { violations } = await page.evaluate<{ violations: Barrier[] }>(
       `axe.run(document, { resultTypes: ['violations']${rules} })`,
     );

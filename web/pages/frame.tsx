@@ -6,6 +6,7 @@ import { connection, runs } from '../model/live.ts';
 import { linkTo, route } from '../model/route.ts';
 import { select } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
+import { chooseTheme, type Theme, theme, themes } from '../model/theme.ts';
 import { ActionBar } from './actions.tsx';
 import { type Call, Palette } from './palette.tsx';
 import { RangeBox } from './range-box.tsx';
@@ -37,17 +38,6 @@ const keys = [
   ['?', 'these keys'],
 ] as const;
 
-const themes = ['system', 'light', 'dark'] as const;
-type Theme = (typeof themes)[number];
-
-function applyTheme(theme: Theme): void {
-  if (theme === 'system') delete document.documentElement.dataset['theme'];
-  else document.documentElement.dataset['theme'] = theme;
-}
-
-const storedTheme = (): Theme => themes.find((theme) => theme === localStorage.getItem('muster-theme')) ?? 'system';
-applyTheme(storedTheme());
-
 interface FrameProps {
   readonly session: Session;
   onSignOut(): void;
@@ -61,7 +51,7 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
   const running = useStore(runs).filter(({ state: now }) => now === 'running').length;
   const [showsKeys, setShowsKeys] = useState(false);
   const [isCalling, setCalling] = useState(false);
-  const [theme, setTheme] = useState(storedTheme);
+  const chosenTheme = useStore(theme);
   useEffect(() => {
     let isGoing = false;
     const press = (event: KeyboardEvent): void => {
@@ -83,16 +73,10 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
   }, [onKey]);
-  const choose = (chosen: Theme): void => {
-    localStorage.setItem('muster-theme', chosen);
-    applyTheme(chosen);
-    setTheme(chosen);
-    dispatchEvent(new Event('muster-theme'));
-  };
   const calls: readonly Call[] = [
     ...pages.map(([page, name, key]) => ({ name, what: `page, g ${key}`, run: () => onKey(page) })),
     { name: 'Select no nodes', what: 'action', run: () => select('') },
-    ...themes.map((each) => ({ name: `Theme: ${each}`, what: 'setting', run: () => choose(each) })),
+    ...themes.map((each) => ({ name: `Theme: ${each}`, what: 'setting', run: () => chooseTheme(each) })),
     { name: 'Keys', what: 'help, ?', run: () => setShowsKeys(true) },
     { name: 'Manual', what: 'help', run: () => void open('/muster/manual', '_blank', 'noreferrer') },
     { name: 'Sign out', what: session.user, run: onSignOut },
@@ -118,8 +102,8 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
             <select
               id="theme"
               class="field"
-              value={theme}
-              onChange={(event) => choose(event.currentTarget.value as Theme)}
+              value={chosenTheme}
+              onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}
             >
               {themes.map((each) => (
                 <option key={each}>{each}</option>

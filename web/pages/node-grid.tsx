@@ -8,33 +8,13 @@ import { folded } from '../model/ranges.ts';
 import { go } from '../model/route.ts';
 import { select, selection } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
+import { isDark } from '../model/theme.ts';
 
 interface GridProps {
   readonly nodes: readonly ClusterNode[];
   readonly shading: Shading;
   readonly legend: readonly Legend[];
   readonly groupBy: Shading;
-}
-
-export function isDark(): boolean {
-  const { theme } = document.documentElement.dataset;
-  return theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark';
-}
-
-/** Redraws whatever depends on the theme when that changes. */
-export function useTheme(): boolean {
-  const [dark, setDark] = useState(isDark);
-  useEffect(() => {
-    const look = (): void => setDark(isDark());
-    const query = matchMedia('(prefers-color-scheme: dark)');
-    query.addEventListener('change', look);
-    addEventListener('muster-theme', look);
-    return () => {
-      query.removeEventListener('change', look);
-      removeEventListener('muster-theme', look);
-    };
-  }, []);
-  return dark;
 }
 
 interface Drawing {
@@ -167,7 +147,7 @@ export function NodeGrid({ nodes, shading, legend, groupBy }: GridProps) {
   const [to, setTo] = useState<Point>();
   const [hover, setHover] = useState<Point & { index: number }>();
   const { names: selected } = useStore(selection);
-  const dark = useTheme();
+  const dark = useStore(isDark);
   const layout = useMemo(() => layOut(groupsOf(nodes, groupBy), groupBy, width), [nodes, groupBy, width]);
   const colors = useMemo(() => new Map(legend.map(({ value, color }) => [value, color])), [legend]);
   const isDragging = from && to && Math.hypot(to.x - from.x, to.y - from.y) > still;

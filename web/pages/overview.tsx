@@ -9,9 +9,10 @@ import { folded } from '../model/ranges.ts';
 import { linkTo } from '../model/route.ts';
 import { select } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
+import { isDark } from '../model/theme.ts';
 import { AttributeChoice } from './attribute-choice.tsx';
 import { ChangeLine, isSignIn } from './changes.tsx';
-import { NodeGrid, useTheme } from './node-grid.tsx';
+import { NodeGrid } from './node-grid.tsx';
 import { RunLine } from './runs.tsx';
 
 const mostListed = 8;
@@ -26,7 +27,7 @@ export function Overview() {
   const [shading, setShading] = useState<Shading>(() => localStorage.getItem('muster-shading') ?? 'power');
   const [groupBy, setGroupBy] = useState<Shading>(() => localStorage.getItem('muster-grouping') ?? '');
   const isAsking = useStore(asking);
-  const dark = useTheme();
+  const dark = useStore(isDark);
   const [problem, setProblem] = useState('');
   const legend = useMemo(() => legendOf(nodes, shading), [nodes, shading]);
   const ask = (): void => {
