@@ -31,6 +31,7 @@ import { ssh } from './ssh.ts';
 import { stalls } from './stalls.ts';
 import { ensureTools } from './tools.ts';
 import { vm } from './vm.ts';
+import { webConsole } from './web-console.ts';
 import { writes } from './writes.ts';
 
 const benchmarks: Benchmark[] = [
@@ -47,6 +48,7 @@ const benchmarks: Benchmark[] = [
   million,
   history,
   events,
+  webConsole,
   consoles,
   bootstate,
   ...hardware,

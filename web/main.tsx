@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { currentSession, signOut, whenSignedOut } from './api/client.ts';
 import type { Session } from './api/types.ts';
 import { Message } from './design/parts.tsx';
-import { begin, disconnect } from './model/live.ts';
+import { begin, end } from './model/live.ts';
 import { go, linkTo, route } from './model/route.ts';
 import { useStore } from './model/store.ts';
 import { Changes } from './pages/changes.tsx';
@@ -45,7 +45,7 @@ function Console() {
   const path = useStore(route);
   useEffect(() => {
     whenSignedOut(() => {
-      disconnect();
+      end();
       setSession(undefined);
     });
     currentSession().then(setSession, (failed: Error) => setError(failed.message));
@@ -53,7 +53,7 @@ function Console() {
   const user = typeof session === 'object' ? session.user : undefined;
   useEffect(() => {
     if (user !== undefined) void begin();
-    return disconnect;
+    return end;
   }, [user]);
   if (error !== '')
     return (
@@ -64,7 +64,7 @@ function Console() {
   if (session === 'unknown') return null;
   if (session === undefined) return <SignIn onSignedIn={setSession} />;
   const leave = async (): Promise<void> => {
-    disconnect();
+    end();
     try {
       await signOut();
     } catch (failed) {

@@ -6,7 +6,8 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { rootPassword } from '../harness/server.ts';
 
-const flags = [
+/** Options of Chromium on a machine without a display. */
+export const flags = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',

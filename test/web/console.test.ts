@@ -304,6 +304,30 @@ describe('the web console', () => {
     await context.close();
   });
 
+  it('gives its connection up while nobody sees it, and then shows what it missed', async () => {
+    const context = await browser.another();
+    const page = await open(context);
+    await signIn(page);
+    const listeners = async (): Promise<number> =>
+      Number(/^muster_event_listeners (\d+)$/m.exec((await server.call('GET', '/metrics')).text)?.[1]);
+    await expect.poll(() => page.getByText('live', { exact: true }).count()).toBe(1);
+    // Pages that were closed are gone.
+    await expect.poll(listeners).toBe(1);
+    const become = (state: string): Promise<void> =>
+      page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+         document.dispatchEvent(new Event('visibilitychange'))`,
+      );
+    await become('hidden');
+    await expect.poll(listeners).toBe(0);
+    await server.ok('POST', '/nodes/unseen', { groups: 'all' });
+    await become('visible');
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).toContain('7 nodes');
+    await server.ok('DELETE', '/nodes/unseen');
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).toContain('6 nodes');
+    await context.close();
+  });
+
   it('goes on after a restart of the server without a reload, and says that it waits meanwhile', async () => {
     const page = await open(first);
     await expect.poll(() => page.getByText('live', { exact: true }).count()).toBe(1);

@@ -11,10 +11,11 @@ interface Cluster {
   readonly state: 'loading' | 'ready' | 'failed';
   readonly error?: string;
   readonly nodes: readonly ClusterNode[];
-  readonly byName: ReadonlyMap<string, ClusterNode>;
+  /** Where each is in the list. */
+  readonly places: ReadonlyMap<string, number>;
 }
 
-export const cluster = new Store<Cluster>({ state: 'loading', nodes: [], byName: new Map() });
+export const cluster = new Store<Cluster>({ state: 'loading', nodes: [], places: new Map() });
 
 /** What the pages show of every node. */
 const shown: readonly string[] = [
@@ -51,9 +52,9 @@ export async function readAll(attributes?: readonly string[]): Promise<NodesRepl
 export async function loadCluster(): Promise<void> {
   try {
     const reply = await readAll();
-    const before = cluster.value.byName;
+    const before = cluster.value;
     const nodes = Object.entries(reply)
-      .map(([name, attributes]): ClusterNode => ({ ...before.get(name), name, attributes }))
+      .map(([name, attributes]): ClusterNode => ({ ...nodeNamed(before, name), name, attributes }))
       .sort((a, b) => byName(a.name, b.name));
     publish(nodes);
   } catch (error) {
@@ -74,13 +75,23 @@ export async function show(attributes: readonly string[]): Promise<void> {
 }
 
 const publish = (nodes: readonly ClusterNode[]): void =>
-  cluster.set({ state: 'ready', nodes, byName: new Map(nodes.map((node) => [node.name, node])) });
+  cluster.set({ state: 'ready', nodes, places: new Map(nodes.map(({ name }, place) => [name, place])) });
 
 /** Other values of some nodes. */
 function update(names: readonly string[], change: (node: ClusterNode) => ClusterNode): void {
-  const these = new Set(names);
-  const { nodes } = cluster.value;
-  publish(nodes.map((node) => (these.has(node.name) ? change(node) : node)));
+  const { nodes, places } = cluster.value;
+  const changed = [...nodes];
+  for (const name of names) {
+    const place = places.get(name);
+    if (place !== undefined) changed[place] = change(changed[place]!);
+  }
+  // The places stay: only values are others.
+  cluster.set({ state: 'ready', nodes: changed, places });
+}
+
+export function nodeNamed({ nodes, places }: Cluster, name: string): ClusterNode | undefined {
+  const place = places.get(name);
+  return place === undefined ? undefined : nodes[place];
 }
 
 const tablesShown = new Set(['nodelist', 'nodepos', 'nodetype', 'noderes', 'nodehm']);
@@ -133,7 +144,7 @@ export function apply(event: ServerEvent): void {
   if (event.kind === 'change') {
     const rows = event.rows.filter(({ table, nodes }) => tablesShown.has(table) || (wanted.length > 0 && nodes));
     const names = rows.flatMap(({ nodes = [] }) => nodes);
-    const known = cluster.value.byName;
+    const known = cluster.value.places;
     // What a group gives concerns its members, and a name that is not known may be a new node.
     if (rows.length > 0) readAgain(names, names.length === 0 || names.some((name) => !known.has(name)));
   }

@@ -12,6 +12,8 @@ export const changesSeen = new Store(0);
 
 const kinds: readonly EventKind[] = ['change', 'status', 'power', 'run', 'notice', 'hardware'];
 const mostRuns = 100;
+/** Milliseconds after which a page that nobody sees hears nothing more; it hears what it missed when it is seen again. */
+const hiddenFor = 10_000;
 const listeners = new Set<(event: ServerEvent) => void>();
 
 export function onEvent(listener: (event: ServerEvent) => void): () => void {
@@ -23,7 +25,7 @@ let source: EventSource | undefined;
 let lastId = '';
 let waiting: ReturnType<typeof setTimeout> | undefined;
 
-export function connect(): void {
+function connect(): void {
   disconnect();
   const after = lastId === '' ? '' : `&after=${encodeURIComponent(lastId)}`;
   source = new EventSource(`${root}/events?kinds=${kinds.join(',')}${after}`);
@@ -49,7 +51,7 @@ export function connect(): void {
   });
 }
 
-export function disconnect(): void {
+function disconnect(): void {
   clearTimeout(waiting);
   source?.close();
   source = undefined;
@@ -84,8 +86,24 @@ export async function loadRuns(): Promise<void> {
   runs.set(reply.runs);
 }
 
+let hiding: ReturnType<typeof setTimeout> | undefined;
+
+/** A browser opens six connections to a server, so that more pages than that would wait for each other: those that nobody sees give theirs up. */
+function followVisibility(): void {
+  clearTimeout(hiding);
+  if (document.visibilityState === 'hidden') hiding = setTimeout(disconnect, hiddenFor);
+  else if (source === undefined) connect();
+}
+
 /** All that the pages share. */
 export async function begin(): Promise<void> {
   await loadCluster();
-  connect();
+  document.addEventListener('visibilitychange', followVisibility);
+  followVisibility();
+}
+
+export function end(): void {
+  document.removeEventListener('visibilitychange', followVisibility);
+  clearTimeout(hiding);
+  disconnect();
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, inPath, write } from '../api/client.ts';
 import { Badge, Card, Message, Read } from '../design/parts.tsx';
-import { askPower, cluster } from '../model/cluster.ts';
+import { askPower, cluster, nodeNamed } from '../model/cluster.ts';
 import { useStore } from '../model/store.ts';
 import { Actions } from './actions.tsx';
 import { ChangeListing } from './changes.tsx';
@@ -110,7 +110,7 @@ function Light({ name }: { name: string }) {
 /** Everything about one node. */
 export function NodePage({ name }: { name: string }) {
   const known = useStore(cluster);
-  const node = known.byName.get(name);
+  const node = nodeNamed(known, name);
   const [problem, setProblem] = useState('');
   const hasHardware = node !== undefined && node.attributes['mgt'] !== undefined;
   useEffect(() => {

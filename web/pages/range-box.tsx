@@ -29,7 +29,7 @@ function choicesFor(typed: string, kept: readonly string[], known: readonly stri
   const whole = kept
     .filter((range) => range !== typed && range.startsWith(typed))
     .map((range) => ({ text: range, what: 'saved', range }));
-  const names = last === '' ? [] : of('node', cluster.value.byName.keys());
+  const names = last === '' ? [] : of('node', cluster.value.places.keys());
   return [...whole, ...of('group', known), ...names].slice(0, mostChoices);
 }
 
