@@ -6,29 +6,13 @@ import { Message } from './design/parts.tsx';
 import { begin, end } from './model/live.ts';
 import { go, linkTo, route } from './model/route.ts';
 import { useStore } from './model/store.ts';
-import { Changes } from './pages/changes.tsx';
 import { Frame } from './pages/frame.tsx';
-import { Images } from './pages/images.tsx';
-import { Networks } from './pages/networks.tsx';
-import { NodePage } from './pages/node.tsx';
-import { Nodes } from './pages/nodes.tsx';
-import { Overview } from './pages/overview.tsx';
-import { RunPage } from './pages/run.tsx';
-import { Runs } from './pages/runs.tsx';
+import { pageAt } from './pages/pages.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 
 function Page({ path }: { path: string }) {
-  const [, section = '', ...rest] = path.split('/');
-  const name = rest.length === 0 ? undefined : decodeURIComponent(rest.join('/'));
-  if (section === '') return <Overview />;
-  if (section === 'nodes') return name === undefined ? <Nodes /> : <NodePage key={name} name={name} />;
-  if (section === 'runs') {
-    const [id = '', range] = rest.map(decodeURIComponent);
-    return id === '' ? <Runs /> : <RunPage key={id} id={id} range={range} />;
-  }
-  if (section === 'images') return <Images />;
-  if (section === 'networks') return <Networks />;
-  if (section === 'changes') return <Changes />;
+  const at = pageAt(path);
+  if (at) return at.page.show(at.rest);
   return (
     <div class="empty">
       <h1>There is no page here</h1>

@@ -2,12 +2,14 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Session } from '../api/types.ts';
 import { Badge, Dialog } from '../design/parts.tsx';
-import { connection, runs } from '../model/live.ts';
-import { linkTo, route } from '../model/route.ts';
+import { connection } from '../model/live.ts';
+import { linkTo } from '../model/route.ts';
 import { select } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
 import { chooseTheme, type Theme, theme, themes } from '../model/theme.ts';
 import { ActionBar } from './actions.tsx';
+import { PageLinks, PageSheet, PhoneBar } from './navigation.tsx';
+import { pages } from './pages.tsx';
 import { type Call, Palette } from './palette.tsx';
 import { RangeBox } from './range-box.tsx';
 
@@ -19,20 +21,10 @@ export const Mark = () => (
   </span>
 );
 
-/** Path, name, and the key after `g`. */
-const pages = [
-  ['/', 'Overview', 'o'],
-  ['/nodes', 'Nodes', 'n'],
-  ['/images', 'Images', 'i'],
-  ['/networks', 'Networks', 'w'],
-  ['/runs', 'Runs', 'r'],
-  ['/changes', 'Changes', 'c'],
-] as const;
-
 const keys = [
   ['/', 'select nodes'],
   ['Ctrl K', 'go to a page, a node or an action by its name'],
-  ...pages.map(([, name, key]) => [`g ${key}`, name.toLowerCase()] as const),
+  ...pages.map(({ name, key }) => [`g ${key}`, name.toLowerCase()] as const),
   ['arrow keys', 'move in the grid of nodes; Space selects, Enter opens'],
   ['Esc', 'leave a dialog, or select nothing'],
   ['?', 'these keys'],
@@ -46,10 +38,9 @@ interface FrameProps {
 }
 
 export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
-  const path = useStore(route);
   const state = useStore(connection);
-  const running = useStore(runs).filter(({ state: now }) => now === 'running').length;
   const [showsKeys, setShowsKeys] = useState(false);
+  const [showsPages, setShowsPages] = useState(false);
   const [isCalling, setCalling] = useState(false);
   const chosenTheme = useStore(theme);
   useEffect(() => {
@@ -62,9 +53,10 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
       }
       const isTyping = target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
-      const to = pages.find(([, , key]) => key === event.key);
-      if (isGoing && to) onKey(to[0]);
-      isGoing = event.key === 'g';
+      const to = isGoing ? pages.find(({ key }) => key === event.key) : undefined;
+      if (to) onKey(to.path);
+      isGoing = !to && event.key === 'g';
+      if (to) return;
       if (event.key === '?') setShowsKeys(true);
       if (event.key !== '/') return;
       event.preventDefault();
@@ -74,14 +66,13 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
     return () => removeEventListener('keydown', press);
   }, [onKey]);
   const calls: readonly Call[] = [
-    ...pages.map(([page, name, key]) => ({ name, what: `page, g ${key}`, run: () => onKey(page) })),
+    ...pages.map(({ path, name, key }) => ({ name, what: `page, g ${key}`, run: () => onKey(path) })),
     { name: 'Select no nodes', what: 'action', run: () => select('') },
     ...themes.map((each) => ({ name: `Theme: ${each}`, what: 'setting', run: () => chooseTheme(each) })),
     { name: 'Keys', what: 'help, ?', run: () => setShowsKeys(true) },
     { name: 'Manual', what: 'help', run: () => void open('/muster/manual', '_blank', 'noreferrer') },
     { name: 'Sign out', what: session.user, run: onSignOut },
   ];
-  const isAt = (page: string): boolean => (page === '/' ? path === '/' : path.startsWith(page));
   return (
     <div class="frame">
       <div class="rail">
@@ -89,12 +80,7 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
           <Mark /> muster
         </a>
         <nav aria-label="Pages">
-          {pages.map(([page, name]) => (
-            <a key={page} href={linkTo(page)} {...(isAt(page) ? { 'aria-current': 'page' } : {})}>
-              {name}
-              {page === '/runs' && running > 0 && <Badge tone="accent">{running}</Badge>}
-            </a>
-          ))}
+          <PageLinks />
         </nav>
         <div class="foot">
           <span class="inline-label">
@@ -151,6 +137,8 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
         <ActionBar />
         <main class="page">{children}</main>
       </div>
+      <PhoneBar onMore={() => setShowsPages(true)} />
+      {showsPages && <PageSheet onClose={() => setShowsPages(false)} />}
       {isCalling && <Palette calls={calls} onClose={() => setCalling(false)} />}
       {showsKeys && (
         <Dialog label="Keys" onClose={() => setShowsKeys(false)}>

@@ -1,0 +1,63 @@
+import type { ComponentChildren } from 'preact';
+import { Changes } from './changes.tsx';
+import { Images } from './images.tsx';
+import { Networks } from './networks.tsx';
+import { NodePage } from './node.tsx';
+import { Nodes } from './nodes.tsx';
+import { Overview } from './overview.tsx';
+import { RunPage } from './run.tsx';
+import { Runs } from './runs.tsx';
+
+/** A page of the console. Router, navigation, keys and palette are made from these rows. */
+interface ConsolePage {
+  readonly path: string;
+  readonly name: string;
+  /** After `g`. */
+  readonly key: string;
+  /** The heading of the navigation above it. */
+  readonly section: 'Cluster' | 'Boot' | 'Activity' | 'Management';
+  /** On a phone it is always in sight; the others are behind "More". */
+  readonly isMain?: true;
+  /** `rest`: what the address has behind the path, segment by segment. */
+  show(rest: readonly string[]): ComponentChildren;
+}
+
+/** In the order of the navigation. */
+export const pages: readonly ConsolePage[] = [
+  { section: 'Cluster', path: '/', name: 'Overview', key: 'o', isMain: true, show: () => <Overview /> },
+  {
+    section: 'Cluster',
+    path: '/nodes',
+    name: 'Nodes',
+    key: 'n',
+    isMain: true,
+    // Names in ranges may have slashes.
+    show: (rest) => (rest.length === 0 ? <Nodes /> : <NodePage key={rest.join('/')} name={rest.join('/')} />),
+  },
+  { section: 'Boot', path: '/images', name: 'Images', key: 'i', show: () => <Images /> },
+  { section: 'Boot', path: '/networks', name: 'Networks', key: 'w', show: () => <Networks /> },
+  {
+    section: 'Activity',
+    path: '/runs',
+    name: 'Runs',
+    key: 'r',
+    isMain: true,
+    show: ([id = '', range]) => (id === '' ? <Runs /> : <RunPage key={id} id={id} range={range} />),
+  },
+  { section: 'Activity', path: '/changes', name: 'Changes', key: 'c', isMain: true, show: () => <Changes /> },
+];
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** The page that an address belongs to, and what the address has behind its path. */
+export function pageAt(path: string): { readonly page: ConsolePage; readonly rest: readonly string[] } | undefined {
+  const [, section = '', ...rest] = path.split('/');
+  const page = pages.find((each) => each.path === `/${section}`);
+  return page && { page, rest: rest.filter(Boolean).map(decoded) };
+}
