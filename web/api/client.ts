@@ -63,11 +63,31 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await response.json()) as T;
 }
 
+/** The number of a change of the database. */
+const revisionOf = (response: Response): number => Number(response.headers.get('X-Muster-Revision') ?? 0);
+
+/** What was read, and which changes it includes. */
+export async function getAt<T>(path: string, signal?: AbortSignal): Promise<{ value: T; revision: number }> {
+  const response = await send('GET', path, signal ? { signal } : {});
+  return { value: (await response.json()) as T, revision: revisionOf(response) };
+}
+
+type WriteMethod = 'PUT' | 'POST' | 'DELETE';
+
 /** What a write answers, if it answers with anything. */
-export async function write<T>(method: 'PUT' | 'POST' | 'DELETE', path: string, options: Options = {}): Promise<T> {
+export async function write<T>(method: WriteMethod, path: string, options: Options = {}): Promise<T> {
+  return (await writeAt<T>(method, path, options)).value;
+}
+
+/** The same, with the number of the change that it made. */
+export async function writeAt<T>(
+  method: WriteMethod,
+  path: string,
+  options: Options = {},
+): Promise<{ value: T; revision: number }> {
   const response = await send(method, path, options);
   const text = await response.text();
-  return (text.trim() === '' ? undefined : JSON.parse(text)) as T;
+  return { value: (text.trim() === '' ? undefined : JSON.parse(text)) as T, revision: revisionOf(response) };
 }
 
 /** Begins work that takes a while; answers the id of its run. `count` must still be what the range selects. */

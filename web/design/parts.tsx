@@ -35,10 +35,12 @@ export function Card({ title, side, children }: CardProps) {
 /** A question or a form above the page; Escape leaves it. */
 export function Dialog({
   label,
+  isWide,
   onClose,
   children,
 }: {
   label: string;
+  isWide?: boolean;
   onClose: () => void;
   children: ComponentChildren;
 }) {
@@ -51,7 +53,7 @@ export function Dialog({
     };
   }, []);
   return (
-    <dialog ref={dialog} aria-label={label} onClose={onClose}>
+    <dialog ref={dialog} class={isWide ? 'wide' : ''} aria-label={label} onClose={onClose}>
       {children}
     </dialog>
   );

@@ -82,7 +82,7 @@ interface DryRun {
 }
 
 /** Takes a change back, after it has shown what that writes. */
-function Undo({ id, onClose }: { id: number; onClose: (done: boolean) => void }) {
+export function Undo({ id, onClose }: { id: number; onClose: (done: boolean) => void }) {
   const [error, setError] = useState('');
   const take = async (): Promise<void> => {
     try {

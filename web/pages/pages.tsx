@@ -1,10 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { Changes } from './changes.tsx';
+import { Groups } from './groups.tsx';
 import { Images } from './images.tsx';
 import { Networks } from './networks.tsx';
 import { NodePage } from './node.tsx';
 import { Nodes } from './nodes.tsx';
 import { Overview } from './overview.tsx';
+import { Policies } from './policies.tsx';
 import { RunPage } from './run.tsx';
 import { Runs } from './runs.tsx';
 
@@ -34,6 +36,7 @@ export const pages: readonly ConsolePage[] = [
     // Names in ranges may have slashes.
     show: (rest) => (rest.length === 0 ? <Nodes /> : <NodePage key={rest.join('/')} name={rest.join('/')} />),
   },
+  { section: 'Cluster', path: '/groups', name: 'Groups', key: 'g', show: () => <Groups /> },
   { section: 'Boot', path: '/images', name: 'Images', key: 'i', show: () => <Images /> },
   { section: 'Boot', path: '/networks', name: 'Networks', key: 'w', show: () => <Networks /> },
   {
@@ -45,6 +48,7 @@ export const pages: readonly ConsolePage[] = [
     show: ([id = '', range]) => (id === '' ? <Runs /> : <RunPage key={id} id={id} range={range} />),
   },
   { section: 'Activity', path: '/changes', name: 'Changes', key: 'c', isMain: true, show: () => <Changes /> },
+  { section: 'Management', path: '/policies', name: 'Policies', key: 'p', show: () => <Policies /> },
 ];
 
 function decoded(segment: string): string {
