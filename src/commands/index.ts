@@ -79,6 +79,7 @@ export {
   tabdump,
   tabgrep,
 } from './table-readings.ts';
+export { writeTableRows } from './table-rows.ts';
 export { delEntries, setAttribs, setNodesAttribs, tabrestore } from './table-writes.ts';
 export { tabprune } from './tabprune.ts';
 export { gettoken, lsmynodes, lssession, lstoken, rmtoken, startsession } from './tokens.ts';

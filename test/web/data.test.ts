@@ -1,66 +1,21 @@
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { rootPassword, startServer, type TestServer } from '../harness/server.ts';
-import { addUser, passwordOf } from '../harness/users.ts';
-import { type Browser, barriers, consoleAt, goTo, signIn, startBrowser } from './browser.ts';
+import { barriers, consoleAt, goTo } from './browser.ts';
+import { type DataPages, dialog, hostile, startDataPages, undo, writeAfter } from './data-pages.ts';
 
-let server: TestServer;
-let browser: Browser;
-let root: BrowserContext;
-let limited: BrowserContext;
-
-const hostile = '<img src=x onerror="window.broken=1">';
-
+let pages: DataPages;
 beforeAll(async () => {
-  server = await startServer();
-  await server.ok('POST', '/nodes/n1-n6', { groups: 'all,compute', mgt: 'ipmi' });
-  await server.ok('POST', '/groups/ipminodes', { grouptype: 'dynamic', wherevals: 'mgt==ipmi' });
-  await server.ok('PUT', '/groups/compute', { rack: 'r1', usercomment: hostile });
-  await addUser(server, 'operator');
-  await server.ok('PUT', '/policy/6', { name: 'operator', commands: 'lsdef,events', rule: 'allow' });
-  browser = await startBrowser();
-  root = browser.context;
-  limited = await browser.another();
-  for (const [context, name, password] of [
-    [root, 'root', rootPassword],
-    [limited, 'operator', passwordOf('operator')],
-  ] as const) {
-    const page = await browser.open(context, server.port);
-    await signIn(page, name, password);
-    await page.getByRole('heading', { name: /6 nodes/ }).waitFor();
-    await page.close();
-  }
+  pages = await startDataPages();
 });
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-afterEach(() => expect(browser.complaints.splice(0)).toEqual([]));
+afterAll(() => pages?.stop());
+afterEach(() => expect(pages.browser.complaints.splice(0)).toEqual([]));
 
-const at = (path: string): string => consoleAt(server.port, path);
-const open = (path: string, context: BrowserContext = root): Promise<Page> => browser.open(context, server.port, path);
+const at = (path: string): string => consoleAt(pages.server.port, path);
 const line = (page: Page, name: string) => page.locator('.list > li', { hasText: name }).first();
-const dialog = (page: Page) => page.getByRole('dialog');
-
-/** Looks at the difference, which must say that, and writes it. */
-async function writeAfter(page: Page, difference: string, button = 'Write'): Promise<void> {
-  await dialog(page).getByRole('button', { name: 'Show what changes' }).click();
-  await expect.poll(() => dialog(page).textContent()).toContain(difference);
-  await dialog(page).getByRole('button', { name: button, exact: true }).click();
-  await expect.poll(() => dialog(page).count()).toBe(0);
-}
-
-async function undo(page: Page): Promise<void> {
-  await page.locator('.message.ok').getByRole('button', { name: 'Undo' }).click();
-  await dialog(page)
-    .getByRole('button', { name: /^Undo \d/ })
-    .click();
-  await expect.poll(() => dialog(page).count()).toBe(0);
-}
 
 describe('groups', () => {
   it('shows kinds, members and counts, and selects the nodes of one', async () => {
-    const page = await open('/groups');
+    const page = await pages.open('/groups');
     await expect.poll(() => line(page, 'ipminodes').textContent()).toContain('dynamicmgt==ipmi');
     expect(await line(page, 'compute').textContent()).toContain('static');
     await page.getByRole('button', { name: 'Show ipminodes' }).click();
@@ -74,7 +29,7 @@ describe('groups', () => {
   });
 
   it('makes, edits and removes one after a look at the difference, and takes that back', async () => {
-    const page = await open('/groups');
+    const page = await pages.open('/groups');
     await page.getByRole('button', { name: 'New group' }).click();
     await dialog(page).getByLabel('Name').fill('spare');
     await dialog(page).getByLabel('Members', { exact: true }).fill('n1-n2');
@@ -85,7 +40,7 @@ describe('groups', () => {
     await dialog(page).getByLabel('Attributes that members inherit').fill(`room=cold\nusercomment=${hostile}`);
     await writeAfter(page, hostile);
     await expect.poll(() => line(page, 'spare').textContent()).toContain(hostile);
-    expect(await server.ok('GET', '/nodes/n1-n4/attrs/groups,room')).toEqual({
+    expect(await pages.server.ok('GET', '/nodes/n1-n4/attrs/groups,room')).toEqual({
       n1: { groups: 'all,compute', room: '' },
       n2: { groups: 'all,compute,spare', room: 'cold' },
       n3: { groups: 'all,compute,spare', room: 'cold' },
@@ -96,14 +51,14 @@ describe('groups', () => {
     await page.getByRole('button', { name: 'Remove spare' }).click();
     await writeAfter(page, 'spare · removed', 'Remove');
     await expect.poll(() => page.getByRole('button', { name: 'Edit spare' }).count()).toBe(0);
-    expect(await server.ok('GET', '/groups')).toEqual(['all', 'compute', 'ipminodes']);
+    expect(await pages.server.ok('GET', '/groups')).toEqual(['all', 'compute', 'ipminodes']);
     expect(await page.evaluate<unknown>('window.broken')).toBeUndefined();
     await page.close();
   });
 
   it('keeps a secret that nobody touched, and refuses to write over what somebody else has changed', async () => {
-    await server.ok('PUT', '/groups/compute', { mgt: 'ipmi', bmcpassword: 'first' });
-    const page = await open('/groups');
+    await pages.server.ok('PUT', '/groups/compute', { mgt: 'ipmi', bmcpassword: 'first' });
+    const page = await pages.open('/groups');
     await page.getByRole('button', { name: 'Edit compute' }).click();
     const attributes = dialog(page).getByLabel('Attributes that members inherit');
     const shown = await attributes.inputValue();
@@ -111,22 +66,22 @@ describe('groups', () => {
     await attributes.fill(`${shown}\nroom=warm`);
     await dialog(page).getByRole('button', { name: 'Show what changes' }).click();
     await expect.poll(() => dialog(page).textContent()).toContain('room: warm');
-    await server.ok('PUT', '/groups/compute', { bmcpassword: 'second' });
+    await pages.server.ok('PUT', '/groups/compute', { bmcpassword: 'second' });
     await dialog(page).getByRole('button', { name: 'Write', exact: true }).click();
     await expect.poll(() => dialog(page).getByRole('alert').textContent()).toContain('group compute was changed since');
     await dialog(page).getByRole('button', { name: 'Cancel' }).click();
-    const { changes } = await server.ok('GET', '/changes?limit=1');
+    const { changes } = await pages.server.ok('GET', '/changes?limit=1');
     expect(changes[0].changes[0]).toMatchObject({ table: 'ipmi', key: { node: 'compute' } });
     await page.getByRole('button', { name: 'Edit compute' }).click();
     await attributes.fill(`${shown}\nroom=warm`);
     await writeAfter(page, 'room: warm');
-    const { tables } = await server.ok('GET', '/changes?limit=1').then(({ changes: [latest] }) => latest);
+    const { tables } = await pages.server.ok('GET', '/changes?limit=1').then(({ changes: [latest] }) => latest);
     expect(tables).toEqual(['nodepos']);
     await page.close();
   });
 
   it('tells an account that may only look that it may not write', async () => {
-    const page = await open('/groups', limited);
+    const page = await pages.open('/groups', pages.limited);
     await page.getByRole('button', { name: 'Edit compute' }).click();
     await dialog(page).getByLabel('Members', { exact: true }).fill('n1');
     await dialog(page).getByRole('button', { name: 'Show what changes' }).click();
@@ -137,7 +92,7 @@ describe('groups', () => {
 
 describe('policies', () => {
   it('makes, edits and removes rules after a look at the difference, and takes that back', async () => {
-    const page = await open('/policies');
+    const page = await pages.open('/policies');
     await page.getByRole('button', { name: 'New rule' }).click();
     await dialog(page).getByLabel('Number').fill('2.5');
     await dialog(page).getByLabel('refuses').check();
@@ -164,7 +119,7 @@ describe('policies', () => {
   });
 
   it('refuses a number that is in use, and to take full rights from everybody', async () => {
-    const page = await open('/policies');
+    const page = await pages.open('/policies');
     await page.getByRole('button', { name: 'New rule' }).click();
     await dialog(page).getByLabel('Number').fill('6');
     await dialog(page).getByRole('button', { name: 'Show what changes' }).click();
@@ -177,7 +132,7 @@ describe('policies', () => {
   });
 
   it('lets the policy itself say what an account may do, and why', async () => {
-    const page = await open('/policies');
+    const page = await pages.open('/policies');
     const ask = async (user: string, command: string, range = '', words = ''): Promise<void> => {
       await page.getByLabel('Account', { exact: true }).fill(user);
       await page.getByLabel('Command', { exact: true }).fill(command);
@@ -198,13 +153,13 @@ describe('policies', () => {
     // It answers anew when a rule changes.
     await ask('operator', 'nodels');
     await expect.poll(() => answer.textContent()).toContain('operator may not run nodels.');
-    await server.ok('PUT', '/policy/6', { commands: 'lsdef,events,nodels' });
+    await pages.server.ok('PUT', '/policy/6', { commands: 'lsdef,events,nodels' });
     await expect.poll(() => answer.textContent()).toContain('operator may run nodels.');
     await page.close();
   });
 
   it('tells an account that may not ask so', async () => {
-    const page = await open('/policies', limited);
+    const page = await pages.open('/policies', pages.limited);
     await page.getByLabel('Account', { exact: true }).fill('root');
     await page.getByLabel('Command', { exact: true }).fill('rpower');
     await page.getByRole('button', { name: 'Ask the policy' }).click();
@@ -214,7 +169,7 @@ describe('policies', () => {
 });
 
 it('goes to every page by g and a letter, and has no barrier that axe calls serious, in either theme', async () => {
-  const page = await open('/');
+  const page = await pages.open('/');
   await page.getByRole('heading', { name: /6 nodes/ }).waitFor();
   const found: (readonly string[])[] = [];
   const look = async (where: string): Promise<void> => {
@@ -224,12 +179,15 @@ it('goes to every page by g and a letter, and has no barrier that axe calls seri
   for (const [key, name] of [
     ['g', 'Groups'],
     ['p', 'Policies'],
+    ['t', 'Tables'],
+    ['a', 'Audit log'],
   ] as const) {
     await page.keyboard.press('g');
     await page.keyboard.press(key);
     await page.getByRole('heading', { level: 1, name }).waitFor();
     await look(name);
   }
+  await goTo(page, at('/policies'));
   await page.getByRole('button', { name: 'Edit rule 6' }).click();
   await dialog(page).getByLabel('Time').fill('Mon-Fri 08:00-18:00');
   await dialog(page).getByRole('button', { name: 'Show what changes' }).click();
@@ -241,6 +199,13 @@ it('goes to every page by g and a letter, and has no barrier that axe calls seri
   await page.getByRole('button', { name: 'Edit ipminodes' }).click();
   await look('edit a group');
   await page.keyboard.press('Escape');
+  await goTo(page, at('/tables/policy'));
+  await page.getByRole('button', { name: /^comments of 6: / }).click();
+  await page.keyboard.type('x');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Remove row 1' }).click();
+  await page.getByRole('button', { name: 'Add a row' }).click();
+  await look('a table');
   // On a phone the pages that are not in the bar are behind a button.
   await page.setViewportSize({ width: 390, height: 800 });
   await page.getByRole('button', { name: 'More' }).click();

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { AuditLog } from './audit.tsx';
 import { Changes } from './changes.tsx';
 import { Groups } from './groups.tsx';
 import { Images } from './images.tsx';
@@ -9,6 +10,8 @@ import { Overview } from './overview.tsx';
 import { Policies } from './policies.tsx';
 import { RunPage } from './run.tsx';
 import { Runs } from './runs.tsx';
+import { TablePage } from './table.tsx';
+import { Tables } from './tables.tsx';
 
 /** A page of the console. Router, navigation, keys and palette are made from these rows. */
 interface ConsolePage {
@@ -48,7 +51,15 @@ export const pages: readonly ConsolePage[] = [
     show: ([id = '', range]) => (id === '' ? <Runs /> : <RunPage key={id} id={id} range={range} />),
   },
   { section: 'Activity', path: '/changes', name: 'Changes', key: 'c', isMain: true, show: () => <Changes /> },
+  { section: 'Activity', path: '/audit', name: 'Audit log', key: 'a', show: () => <AuditLog /> },
   { section: 'Management', path: '/policies', name: 'Policies', key: 'p', show: () => <Policies /> },
+  {
+    section: 'Management',
+    path: '/tables',
+    name: 'Tables',
+    key: 't',
+    show: ([name]) => (name === undefined ? <Tables /> : <TablePage key={name} name={name} />),
+  },
 ];
 
 function decoded(segment: string): string {

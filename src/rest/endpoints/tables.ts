@@ -10,6 +10,7 @@ import {
   tabdump,
   tabprune,
   tabrestore,
+  writeTableRows,
 } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { type Row, tableNamed } from '../../database/tables.ts';
@@ -167,6 +168,13 @@ function nodeValues(input: Input): Record<string, Row> {
   return values;
 }
 
+interface RowsBody {
+  readonly set?: readonly { readonly keys: Row; readonly columns: Row }[];
+  readonly remove?: readonly Row[];
+  readonly since?: number;
+}
+
+const text = Type.String();
 const columnsBody = anyMembers('column: value');
 const rowsExample = { routes: [{ routename: 'lab', net: '10.9.0.0', mask: '255.255.0.0', gateway: '10.1.0.254' }] };
 
@@ -248,6 +256,48 @@ export const tables: Endpoint[] = [
       },
     }),
   ),
+  endpoint('PUT /tables/{tablelist}/rows', {
+    command: writeTableRows,
+    body: members({
+      set: Type.Optional(
+        Type.Array(
+          members({
+            keys: anyMembers('the columns that name the row, all of them', text),
+            columns: anyMembers('column: value; an empty value clears it'),
+          }),
+          { description: 'rows that are changed, or made if there are none' },
+        ),
+      ),
+      remove: Type.Optional(
+        Type.Array(anyMembers('the columns that name a row', text), { description: 'rows that go' }),
+      ),
+      since: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          description:
+            'the revision in X-Muster-Revision when they were read: if one of these rows was changed since, it is named and nothing is done',
+        }),
+      ),
+    }),
+    args: (input) => {
+      const { set = [], remove = [], since } = input.body as RowsBody;
+      return {
+        table: oneTable(input),
+        set: set.map(({ keys, columns }) => ({ keys, columns: rowValues(columns) })),
+        remove: [...remove],
+        since,
+      };
+    },
+    summary: 'Change, make and remove rows of a table in one change.',
+    description:
+      'Either everything is written or nothing. Columns that are not given stay as they are. A secret that is given as ******** stays what it is. Rows are removed only for those who may run delEntries too.',
+    example: {
+      path: '/tables/routes/rows',
+      body: { set: [{ keys: { routename: 'lab' }, columns: { net: '10.9.0.0', mask: '255.255.0.0' } }] },
+    },
+    bulk: true,
+    only: '/muster',
+  }),
   endpoint('PUT /tables/{tablelist}/rows/{keys}', {
     command: setAttribs,
     body: columnsBody,

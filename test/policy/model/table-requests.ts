@@ -19,6 +19,20 @@ export function tableRequest(row: Endpoint, known: Known): fc.Arbitrary<Pick<Req
       };
     });
   }
+  if (row.path.endsWith('/rows'))
+    return fc
+      .tuple(keysFor(known), attributesOf('row'), fc.boolean())
+      .map(([{ table, keys, mentions }, given, removes]) => {
+        const columns = columnsOf(table, given);
+        const named = Object.fromEntries(keys.split(',').map((pair) => pair.split('=', 2)));
+        const line = [table, keys, ...(removes ? [] : words(columns).map((word) => `${table}.${word}`))].join(' ');
+        return {
+          path: fill(row.path, { tablelist: table }),
+          body: removes ? { remove: [named] } : { set: [{ keys: named, columns }] },
+          mentions: [...mentions, ...(removes ? [] : mentionedIn(columns))],
+          lines: [{ line, ...(removes && { command: 'delEntries' }) }],
+        };
+      });
   return fc
     .tuple(fc.constantFrom(...nodeTables), someNodes(known), attributesOf('row'))
     .map(([{ name }, { text, mentions }, given]) => {

@@ -1,0 +1,60 @@
+import { useState } from 'preact/hooks';
+import { get } from '../api/client.ts';
+import { Card, Read } from '../design/parts.tsx';
+import { byName } from '../model/ranges.ts';
+import { linkTo } from '../model/route.ts';
+import { tables as texts } from '../texts/tables.ts';
+
+interface Described {
+  readonly meaning: string;
+  readonly type: string;
+}
+export type Meanings = Readonly<Record<string, Readonly<Record<string, Described>>>>;
+
+/** All tables, with what they are for. */
+export function Tables() {
+  const [filter, setFilter] = useState('');
+  const wanted = filter.trim().toLowerCase();
+  return (
+    <>
+      <header>
+        <h1>{texts.title}</h1>
+        <span class="muted">{texts.about}</span>
+      </header>
+      <Card
+        title={texts.all}
+        side={
+          <input
+            class="field"
+            type="search"
+            aria-label={texts.filter}
+            placeholder={texts.filterHint}
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+          />
+        }
+      >
+        <Read of="" read={(signal) => get<Meanings>('/attributes/tables', signal)}>
+          {({ tables: all = {} }) => {
+            const shown = Object.entries(all)
+              .filter(([name, { meaning }]) => `${name} ${meaning}`.toLowerCase().includes(wanted))
+              .sort(([a], [b]) => byName(a, b));
+            if (shown.length === 0) return <p class="empty">{texts.noneMatches}</p>;
+            return (
+              <ul class="list table-list">
+                {shown.map(([name, { meaning }]) => (
+                  <li key={name}>
+                    <a class="mono" href={linkTo(`/tables/${encodeURIComponent(name)}`)}>
+                      {name}
+                    </a>
+                    <span class="muted">{meaning}</span>
+                  </li>
+                ))}
+              </ul>
+            );
+          }}
+        </Read>
+      </Card>
+    </>
+  );
+}
