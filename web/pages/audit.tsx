@@ -35,7 +35,7 @@ async function find(filter: Filter, signal: AbortSignal): Promise<readonly Entry
       const isInTime = (from === undefined || audittime >= from) && (to === undefined || audittime <= to);
       return isInTime && noderange.includes(filter.noderange) && status.startsWith(filter.status);
     })
-    .toReversed();
+    .sort((a, b) => (a['audittime']! < b['audittime']! ? 1 : -1));
 }
 
 const tones: Readonly<Record<string, Tone>> = { Allowed: 'ok', Denied: 'critical', Failed: 'warning' };
