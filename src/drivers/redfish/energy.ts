@@ -34,7 +34,7 @@ async function consumptionOf(target: Target, signal: AbortSignal): Promise<Consu
     const metrics = await service.find(linkAt(body, 'EnvironmentMetrics'), signal);
     const power = await service.find(linkAt(body, 'Power'), signal);
     const [control] = listAt(power?.body, 'PowerControl');
-    known.average ??= numberAt(control, 'PowerMetrics', 'AverageConsumedWatts');
+    known.average ??= averageIn(control);
     known.drawn ??= numberAt(control, 'PowerConsumedWatts') ?? drawnIn(metrics?.body);
     const last = power && limits.get(limitKey(target, power));
     found = (metrics && environmentLimit(metrics)) ?? (power && controlLimit(power, last));
@@ -44,6 +44,12 @@ async function consumptionOf(target: Target, signal: AbortSignal): Promise<Consu
   }
   const drawn = known.drawn ?? (known.average === undefined ? await drawnAround(target, signal) : undefined);
   return { average: known.average, drawn, limit: found };
+}
+
+/** Services that do not measure show an average of 0 watts, over no time. */
+function averageIn(control: Json): number | undefined {
+  const average = numberAt(control, 'PowerMetrics', 'AverageConsumedWatts');
+  return average === 0 && numberAt(control, 'PowerMetrics', 'IntervalInMin') === 0 ? undefined : average;
 }
 
 const drawnIn = (metrics: Json): number | undefined =>

@@ -83,7 +83,8 @@ const nameMembers = ['Name', 'FanName', 'DeviceName', 'PhysicalContext', 'Id', '
 function nameOf(item: Json, fallback: string): string {
   for (const member of nameMembers) {
     const found = textAt(item, member);
-    if (found !== undefined) return found;
+    // A number is its place in the list, which says nothing.
+    if (found !== undefined && !/^\d+$/.test(found)) return found;
   }
   return fallback;
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Fault } from '../../core/errors.ts';
 import { limiter } from '../../core/limiter.ts';
 import { abortFault, onAbort } from './abort.ts';
@@ -99,7 +100,7 @@ export async function allResources(
     }
   };
   try {
-    const reading = members.map((member) => inTurn(() => read(member)));
+    const reading = eachOnce(members).map((member) => inTurn(() => read(member)));
     const found = (await Promise.all(reading)).filter((resource) => resource !== undefined);
     if (broken && found.length === 0) throw broken;
     return found;
@@ -109,6 +110,18 @@ export async function allResources(
   } finally {
     ignore();
   }
+}
+
+/** Some services list a member twice. Others give one address to several that they show whole. */
+function eachOnce(members: readonly Json[]): readonly Json[] {
+  const seen = new Map<string, Json>();
+  return members.filter((member) => {
+    const path = linkAt(member);
+    if (path === undefined) return true;
+    if (seen.has(path)) return !isDeepStrictEqual(seen.get(path), member);
+    seen.set(path, member);
+    return true;
+  });
 }
 
 async function resourceOf(service: RedfishService, member: Json, signal: AbortSignal): Promise<Resource | undefined> {

@@ -730,6 +730,45 @@ it('shows what is consumed where there is no power limit', async () => {
   await expect(energy.set('cappingvalue', '300', signal)).rejects.toEqual(fault(/has no power limit/));
 });
 
+it('does not take an average over no time for a measurement', async () => {
+  const control = { PowerMetrics: { AverageConsumedWatts: 0, IntervalInMin: 0 } };
+  const { target, tree } = treeTarget({
+    ...serverTree(),
+    [chassis]: { '@odata.id': chassis, Power: { '@odata.id': `${chassis}/Power` } },
+    [`${chassis}/Power`]: { PowerControl: [{ ...control, PowerLimit: { LimitInWatts: 500 } }] },
+  });
+  const { energy } = redfishCapabilities(target);
+  expect(await energy.read([], signal)).toMatchObject({ averageAC: 'na', cappingvalue: '500 W' });
+  tree[`${chassis}/Power`] = { PowerControl: [{ PowerMetrics: { AverageConsumedWatts: 0, IntervalInMin: 5 } }] };
+  expect(await energy.read([], signal)).toMatchObject({ averageAC: '0 W' });
+});
+
+it('names readings that have no name by what they are, not by their number', async () => {
+  const { target } = treeTarget({
+    ...serverTree(),
+    [chassis]: { '@odata.id': chassis, Power: { '@odata.id': `${chassis}/Power` } },
+    [`${chassis}/Power`]: { PowerControl: [{ MemberId: '0', PowerConsumedWatts: 531 }] },
+  });
+  const read = await redfishCapabilities(target).vitals.read(['wattage'], signal);
+  expect(Object.keys(read)).toEqual(['System Power']);
+});
+
+it('lists firmware once that its service lists twice', async () => {
+  const images = '/redfish/v1/UpdateService/FirmwareInventory';
+  const image = { '@odata.id': `${images}/FPGA_0` };
+  const tree = serverTree();
+  tree['/redfish/v1/']!['UpdateService'] = { '@odata.id': '/redfish/v1/UpdateService' };
+  tree['/redfish/v1/UpdateService'] = { FirmwareInventory: { '@odata.id': images } };
+  tree[images] = { Members: [image, { '@odata.id': `${images}/CPU_0` }, image] };
+  tree[image['@odata.id']] = { ...image, Id: 'FPGA_0', Name: 'Software Inventory', Version: '0.3C' };
+  tree[`${images}/CPU_0`] = { Id: 'CPU_0', Name: 'Software Inventory', Version: '02.03' };
+  const { target } = treeTarget(tree);
+  expect(await redfishCapabilities(target).inventory.read(['firm'], signal)).toMatchObject({
+    'FPGA_0 Firmware': '0.3C',
+    'CPU_0 Firmware': '02.03',
+  });
+});
+
 it('shows all vitals but the power state where that is not known', async () => {
   const { target, tree } = treeTarget(serverTree());
   for (const resource of [system, chassis]) delete tree[resource]!['PowerState'];
