@@ -5,16 +5,19 @@ import { define, labNode, labNodes } from '../hardware/nodes.ts';
 import { addUser } from '../harness/users.ts';
 import { errorOf } from '../harness/errors.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
+import { type BmcLab, startBmcs } from '../lab/bmc.ts';
 import { type RedfishLab, startRedfish } from '../lab/redfish.ts';
 import { runHere } from './replay/run.ts';
 
 let server: TestServer;
 let lab: RedfishLab;
+let bmcs: BmcLab;
 let file: string;
 beforeAll(async () => {
   const kinds = ['plain', 'plain', 'plain', 'plain', 'openbmc'] as const;
-  [server, lab] = await Promise.all([
+  [server, bmcs, lab] = await Promise.all([
     startServer(),
+    startBmcs({ count: 2, prefix: '127.149', serial: (typed) => typed }),
     startRedfish({
       count: 5,
       prefix: '127.119',
@@ -27,11 +30,11 @@ beforeAll(async () => {
     ...labNodes('d', 'redfish', lab.addresses.slice(0, 3)),
     h1: labNode('redfish', lab.addresses[3]!),
     o1: labNode('openbmc', lab.addresses[4]!),
-    i1: labNode('ipmi', '127.0.0.1'),
+    ...labNodes('i', 'ipmi', bmcs.addresses),
   });
   file = join(server.data, 'profile.yaml');
 }, 300_000);
-afterAll(() => Promise.all([server?.stop(), lab?.stop()]));
+afterAll(() => Promise.all([server?.stop(), lab?.stop(), bmcs?.stop()]));
 
 const run = (...argv: string[]) =>
   runHere({ argv, stdin: '', env: { HOME: server.data, MUSTER_SOCKET: join(server.data, 'muster.sock') } });
@@ -136,7 +139,6 @@ bmc:
   netmask: 255.0.0.0
   gateway: 127.0.0.1
   vlan: "off"
-  ntpservers: ""
 `);
     writeFileSync(file, `${stdout.replace(/bmc:.*/s, '')}bmc:\n  ntpservers: 10.1.0.1\n`);
     const before = await changes(1);
@@ -151,6 +153,25 @@ bmc:
     expect((await run('bios', 'diff', 'd2-d3', '--against', 'd1')).stdout).toBe(block('d[2-3]', 'as d1'));
     expect(await server.ok('GET', '/nodes/d2/sp/ntpservers')).toEqual({ d2: { 'BMC NTP Servers': '10.1.0.1' } });
     expect((await bios('apply', file, 'd2', '--dry-run')).stdout).toBe(block('d2', 'nothing would change'));
+  });
+
+  it('of IPMI BMCs have what these know, with serial over LAN and alerts', async () => {
+    await server.ok('PUT', '/nodes/i1/sp/solenabled', { solenabled: 'on', solbitrate: '19200', alert: 'on' });
+    const { stdout } = await bios('save', 'i1');
+    expect(stdout).toMatch(/^bmc:\n {2}netmask: /);
+    expect(stdout).toContain('  alert: enabled\n  solenabled: enabled\n  solbitrate: "19200"\n');
+    writeFileSync(file, stdout);
+    await server.ok('PUT', '/nodes/i2/sp/solenabled', { solenabled: 'off', solbitrate: '9600', alert: 'off' });
+    expect((await bios('apply', file, 'i2', '--dry-run')).stdout).toBe(
+      block(
+        'i2',
+        'bmc alert: disabled -> enabled\nbmc solbitrate: 9600 -> 19200\nbmc solenabled: disabled -> enabled',
+      ),
+    );
+    const applied = await bios('apply', file, 'i1-i2');
+    expect([applied.code, applied.stderr]).toEqual([0, '']);
+    expect(await server.ok('GET', '/nodes/i2/sp/solbitrate')).toEqual({ i2: { 'Serial over LAN bit rate': '19200' } });
+    expect((await bios('apply', file, 'i2', '--dry-run')).stdout).toBe(block('i2', 'nothing would change'));
   });
 
   const wrong: readonly [string, RegExp][] = [

@@ -19,12 +19,16 @@ export const bmcSettings = [
   'backupgateway',
   'garp',
   'vlan',
+  'alert',
+  'solenabled',
+  'solbitrate',
   'ntpservers',
   'timesyncmethod',
   'autoreboot',
   'powerrestorepolicy',
   'bootmode',
   'thermalmode',
+  'powersupplyredundancy',
 ] as const;
 
 const sections = ['bios', 'bmc'] as const;
@@ -48,13 +52,15 @@ export async function readProfile(text: string, file: string): Promise<Profile> 
       `${file}: "${unknown}" is not a setting that BMCs can have in common; known are ${bmcSettings.join(', ')}.${hint}`,
     );
   }
-  if (Object.keys(bios).length + Object.keys(bmc).length === 0)
+  if (isEmpty(bios) && isEmpty(bmc))
     throw new UsageError(`${file} has no settings: write them below bios: or bmc:.`);
   return { bios, bmc };
 }
 
-export const profileText = ({ bios, bmc }: Profile): Promise<string> =>
-  yamlText({ bios, ...(Object.keys(bmc).length > 0 ? { bmc } : {}) });
+export const profileText = (profile: Profile): Promise<string> =>
+  yamlText(Object.fromEntries(sections.flatMap((name) => (isEmpty(profile[name]) ? [] : [[name, profile[name]]]))));
+
+export const isEmpty = (texts: Texts): boolean => Object.keys(texts).length === 0;
 
 function valueText(value: unknown, what: string): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);

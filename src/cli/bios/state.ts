@@ -24,6 +24,23 @@ export async function detailedState(client: Client, node: string): Promise<BiosS
   return state;
 }
 
+/** The same, or nothing of a node whose driver knows no BIOS: its BMC may have settings nevertheless. */
+export async function stateIfAny(client: Client, node: string): Promise<BiosState> {
+  try {
+    return await detailedState(client, node);
+  } catch (error) {
+    if (error instanceof Refused && (await hasNoBios(client, node))) return {};
+    throw error;
+  }
+}
+
+/** Lines of results say it in words that stay the same. */
+async function hasNoBios(client: Client, node: string): Promise<boolean> {
+  const { lines } = await client.stream('GET', path('nodes', node, 'bios'), {});
+  const [found, ...more] = (await Array.fromAsync(lines)).filter((line) => line.node !== undefined);
+  return more.length === 0 && String(found?.['reference'] ?? '').startsWith('Unable to identify plugin');
+}
+
 /** The same of a node whose BMC may not say what settings take. */
 export async function referenceState(client: Client, node: string): Promise<BiosState> {
   try {
@@ -62,8 +79,14 @@ export async function bmcStates(
   return found;
 }
 
-export const savedBmc = async (client: Client, node: string): Promise<Texts> =>
-  (await bmcStates(client, node, bmcSettings)).get(node) ?? {};
+/** Those that can be given to another BMC as they are; what is not set cannot. */
+export async function savedBmc(client: Client, node: string): Promise<Texts> {
+  const [found = {}] = (await bmcStates(client, node, bmcSettings)).values();
+  return Object.fromEntries(Object.entries(found).filter(([name, value]) => isSettable(name, value)));
+}
+
+/** A bit rate may be shown in words: that of the serial port. */
+const isSettable = (name: string, value: string): boolean => value !== '' && (name !== 'solbitrate' || /^\d+$/.test(value));
 
 /** As it is set: labels are for people. */
 function bmcValue(value: unknown): string {

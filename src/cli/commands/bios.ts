@@ -1,14 +1,14 @@
 import {
   bmcStates,
-  detailedState,
   differences,
   nextOf,
   referenceState,
   savedBmc,
   sharedSettings,
+  stateIfAny,
 } from '../bios/state.ts';
 import type { BiosState } from '../bios/state.ts';
-import { type Profile, profileText, readProfile, type Texts } from '../bios/profile.ts';
+import { isEmpty, type Profile, profileText, readProfile, type Texts } from '../bios/profile.ts';
 import { path } from '../client.ts';
 import { type Call, type Invocation, musterCommand } from '../command.ts';
 import { onNodes } from '../common-options.ts';
@@ -167,7 +167,7 @@ async function diff(invocation: Invocation, call: Call, [range = '']: readonly s
 }
 
 async function save({ client, stdout }: Invocation, _call: Call, [node = '']: readonly string[]): Promise<number> {
-  const state = await detailedState(client, node);
+  const state = await stateIfAny(client, node);
   await stdout.write(await profileText({ bios: sharedSettings(state), bmc: await savedBmc(client, node) }));
   return 0;
 }
@@ -178,7 +178,7 @@ async function apply(invocation: Invocation, call: Call, [file = '', range = '']
   if (call.common.dryRun) return showPlan(invocation, call, profile, range);
   const [first] = Object.keys(profile.bmc);
   let code = 0;
-  if (Object.keys(profile.bios).length > 0) {
+  if (!isEmpty(profile.bios)) {
     const request = putRequest(range, profile.bios, call.flag('now'));
     code = await work(invocation, call, request, { range, lines: setLines, question });
   }
@@ -198,16 +198,20 @@ async function showPlan(
   { bios: wanted, bmc }: Profile,
   range: string,
 ): Promise<number> {
-  const bmcs = await bmcStates(invocation.client, range, Object.keys(bmc));
+  const names = Object.keys(bmc);
+  const bmcs = await bmcStates(invocation.client, range, names);
   const said = (text: string | undefined): string => text || (text === undefined ? 'not reported' : '(empty)');
   const change = (now: string | undefined, then: string | undefined): string => `${said(now)} -> ${said(then)}`;
   const lines = (value: unknown, node: string): readonly string[] => {
+    const next = isEmpty(wanted) ? {} : nextOf(stateIn(value));
     const found = [
-      ...differences(nextOf(stateIn(value)), wanted, Object.keys(wanted), change),
-      ...differences(bmcs.get(node) ?? {}, bmc, Object.keys(bmc), change).map((line) => `bmc ${line}`),
+      ...differences(next, wanted, Object.keys(wanted), change),
+      ...differences(bmcs.get(node) ?? {}, bmc, names, change).map((line) => `bmc ${line}`),
     ];
     return found.length === 0 ? ['nothing would change'] : found;
   };
   const shown = { ...call, common: { ...folding(call).common, dryRun: false } };
-  return work(invocation, shown, { method: 'GET', at: path('nodes', range, 'bios') }, { range, lines });
+  // BMCs without anything to say of a BIOS can take the other section.
+  const at = isEmpty(wanted) ? path('nodes', range, 'sp', names[0]!) : path('nodes', range, 'bios');
+  return work(invocation, shown, { method: 'GET', at }, { range, lines });
 }

@@ -25,6 +25,7 @@ const readable = [
   'powerrestorepolicy',
   'bootmode',
   'thermalmode',
+  'powersupplyredundancy',
 ];
 const accounts = ['userid', 'username', 'password'];
 const known = (name: string): boolean => [...readable, ...accounts].includes(name) || /^snmpdest\d+$/.test(name);
@@ -39,7 +40,7 @@ export const rspconfig = nodeCommand({
   hostname, mac
   solenabled, solbitrate                            IPMI: the serial console (serial over LAN)
   ipsrc, ntpservers                                 Redfish and OpenBMC: where its address and time come from
-  timesyncmethod, autoreboot, powerrestorepolicy, bootmode, thermalmode   OpenBMC
+  timesyncmethod, autoreboot, powerrestorepolicy, bootmode, thermalmode, powersupplyredundancy   OpenBMC
   userid=N username=NAME password=PASSWORD          an account, all in one call`,
   words: Number.POSITIVE_INFINITY,
   run(call) {
