@@ -61,6 +61,7 @@ export class Connection {
     const bytes = body === undefined ? '' : JSON.stringify(body);
     const length =
       bytes === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(bytes)}\r\n`;
+    if (this.#socket.destroyed) return Promise.reject(new Error('The server has closed the connection meanwhile.'));
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject, began: performance.now(), chunks: keepBody ? [] : undefined };
       this.#socket.write(`${method} ${path} HTTP/1.1\r\n${this.#headers}${length}\r\n${bytes}`);

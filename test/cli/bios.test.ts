@@ -163,10 +163,7 @@ bmc:
     writeFileSync(file, stdout);
     await server.ok('PUT', '/nodes/i2/sp/solenabled', { solenabled: 'off', solbitrate: '9600', alert: 'off' });
     expect((await bios('apply', file, 'i2', '--dry-run')).stdout).toBe(
-      block(
-        'i2',
-        'bmc alert: disabled -> enabled\nbmc solbitrate: 9600 -> 19200\nbmc solenabled: disabled -> enabled',
-      ),
+      block('i2', 'bmc alert: disabled -> enabled\nbmc solbitrate: 9600 -> 19200\nbmc solenabled: disabled -> enabled'),
     );
     const applied = await bios('apply', file, 'i1-i2');
     expect([applied.code, applied.stderr]).toEqual([0, '']);

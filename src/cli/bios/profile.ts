@@ -52,8 +52,7 @@ export async function readProfile(text: string, file: string): Promise<Profile> 
       `${file}: "${unknown}" is not a setting that BMCs can have in common; known are ${bmcSettings.join(', ')}.${hint}`,
     );
   }
-  if (isEmpty(bios) && isEmpty(bmc))
-    throw new UsageError(`${file} has no settings: write them below bios: or bmc:.`);
+  if (isEmpty(bios) && isEmpty(bmc)) throw new UsageError(`${file} has no settings: write them below bios: or bmc:.`);
   return { bios, bmc };
 }
 

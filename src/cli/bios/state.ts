@@ -86,7 +86,8 @@ export async function savedBmc(client: Client, node: string): Promise<Texts> {
 }
 
 /** A bit rate may be shown in words: that of the serial port. */
-const isSettable = (name: string, value: string): boolean => value !== '' && (name !== 'solbitrate' || /^\d+$/.test(value));
+const isSettable = (name: string, value: string): boolean =>
+  value !== '' && (name !== 'solbitrate' || /^\d+$/.test(value));
 
 /** As it is set: labels are for people. */
 function bmcValue(value: unknown): string {

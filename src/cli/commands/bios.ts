@@ -1,12 +1,4 @@
-import {
-  bmcStates,
-  differences,
-  nextOf,
-  referenceState,
-  savedBmc,
-  sharedSettings,
-  stateIfAny,
-} from '../bios/state.ts';
+import { bmcStates, differences, nextOf, referenceState, savedBmc, sharedSettings, stateIfAny } from '../bios/state.ts';
 import type { BiosState } from '../bios/state.ts';
 import { isEmpty, type Profile, profileText, readProfile, type Texts } from '../bios/profile.ts';
 import { path } from '../client.ts';
