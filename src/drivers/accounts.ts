@@ -63,7 +63,7 @@ export function accountNamed<T extends Pick<BmcAccount, 'name'>>(accounts: reado
   const [found, ...others] = accounts.filter((account) => account.name === name);
   if (others.length > 0) throw new Fault('invalid', `its BMC has ${others.length + 1} accounts named "${name}".`);
   if (found) return found;
-  const names = accounts.map((account) => account.name).slice(0, 32);
+  const names = accounts.flatMap((account) => account.name || []).slice(0, 32);
   throw new Fault('invalid', `its BMC has no account "${name}"; it has ${names.join(', ') || 'none'}.`);
 }
 

@@ -2,9 +2,11 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../consoles/web-socket.ts';
+import { environmentFor } from './command-line.ts';
 import { define, labNodes } from '../hardware/nodes.ts';
 import { atTerminal, ended, muster } from '../harness/muster-command.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
+import { addUser } from '../harness/users.ts';
 import { type BmcLab, startBmcs } from '../lab/bmc.ts';
 
 let server: TestServer;
@@ -144,6 +146,18 @@ describe('without a terminal', { timeout: 300_000 }, () => {
     await isFree('c1');
     expect((await run('consoles', 'c1')).stdout).toBe('c1: closed, on demand\n');
     expect((await run('lsdef', 'c1', '-i', 'consoleenabled', '-c')).stdout).toBe('c1: consoleenabled=\n');
+  });
+
+  it('marks nodes for an account that may do this and not see definitions', async () => {
+    const token = await addUser(server, 'cora');
+    await server.ok('PUT', '/policy/7', { name: 'cora', commands: 'makeconservercf', noderange: 'c2', rule: 'allow' });
+    const own = { ...environmentFor(server, home), MUSTER_TOKEN: token };
+    expect(await ended(muster, ['makegocons', 'c2'], own)).toEqual({ code: 0, stdout: 'c2: Created\n', stderr: '' });
+    expect(await ended(muster, ['makegocons', '-d', 'c2'], own)).toMatchObject({ code: 0, stdout: 'c2: Deleted\n' });
+    const refused = await ended(muster, ['makegocons', 'c1'], own);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('may not run makeconservercf')]);
+    await server.ok('DELETE', '/policy/7');
+    await isFree('c2');
   });
 
   it('searches logs and says where it found nothing', async () => {

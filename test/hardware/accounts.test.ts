@@ -130,13 +130,22 @@ describe('muster bmc', () => {
   it('shows, makes, changes and removes accounts', async () => {
     const file = join(server.data, 'audit-password');
     await writeFile(file, 'first-Secret-001\n');
-    expect(await run('adduser', 'rf,ip', 'audit', '--role', 'readonly', '--password-file', file)).toMatchObject({
-      code: 0,
-    });
+    const made = await run('adduser', 'rf,ip', 'audit', '--role', 'readonly', '--password-file', file);
+    expect([made.code, made.stdout.split('\n').sort()]).toEqual([
+      0,
+      ['', 'ip: made the account audit', 'rf: made the account audit'],
+    ]);
     expect((await run('accounts', 'rf')).stdout).toMatch(/^rf: audit: readonly, enabled, id \S+$/m);
-    expect(await run('chuser', 'rf,ip', 'audit', '--disable', '--yes')).toMatchObject({ code: 0 });
+    const changed = await run('chuser', 'rf,ip', 'audit', '--disable', '--yes');
+    expect([changed.code, changed.stdout]).toEqual([0, expect.stringContaining('ip: changed the account audit\n')]);
     expect((await run('accounts', 'rf')).stdout).toMatch(/^rf: audit: readonly, disabled/m);
-    expect(await run('rmuser', 'rf,ip', 'audit', '--yes')).toMatchObject({ code: 0 });
+    const removed = await run('rmuser', 'rf,ip', 'audit', '--yes');
+    expect([removed.code, removed.stdout]).toEqual([0, expect.stringContaining('rf: removed the account audit\n')]);
+    const gone = await run('rmuser', 'ip', 'audit', '--yes');
+    expect([gone.code, gone.stderr]).toEqual([
+      1,
+      expect.stringMatching(/no account "audit"; it has [a-z]+(, [a-z]+)*\.\n/),
+    ]);
     expect((await run('accounts', 'rf,ip')).stdout).not.toMatch(/audit/);
   });
 

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { environmentFor, muster, program } from '../cli/command-line.ts';
 import { EventClient } from '../harness/events.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { addUser } from '../harness/users.ts';
@@ -84,7 +85,7 @@ it('gives the limits of before back after it was removed, though muster was kill
 it('counts what cannot be capped or read, and names it', async () => {
   const plan = await server.ok('GET', '/powerbudgets/new?watts=900&noderange=b1,bare,gone');
   expect(plan.held).toBe(false);
-  expect(plan.problems).toEqual(['Nobody knows what bare, gone draws.']);
+  expect(plan.problems).toEqual(['Nobody knows how much bare, gone draw.']);
   expect(plan.nodes.bare.problem).toMatch(/mgt is not set/);
 }, 60_000);
 
@@ -103,6 +104,23 @@ it('needs the right to cap each of the nodes', async () => {
   expect(JSON.stringify(twice.json)).toMatch(/b1 is in the power budget mine already|b2 is in the power budget mine/);
   expect((await server.call('DELETE', '/powerbudgets/mine', { token })).status).toBe(403);
   await server.ok('DELETE', '/powerbudgets/mine');
+}, 60_000);
+
+it('is set, shown and removed from the command line, which says what it has done', async () => {
+  const run = (...words: string[]) => program(muster, ['budget', ...words], environmentFor(server, data));
+  expect(await run('set', 'few', '--watts', '500', '--nodes', 'b1,b2')).toMatchObject({
+    code: 0,
+    stdout: 'few: 500 W from now on. muster budget show few tells whether that can be held.\n',
+  });
+  expect((await run('show', 'few')).stdout).toContain('few (b1,b2): 500 W');
+  expect(await run('remove', 'few')).toMatchObject({
+    code: 0,
+    stdout: 'few: removed. Its nodes get back the limits that they had before.\n',
+  });
+  expect(await run('remove', 'few')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no power budget "few"'),
+  });
 }, 60_000);
 
 it.each([

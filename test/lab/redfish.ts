@@ -5,6 +5,7 @@ import { labAddresses } from './addresses.ts';
 import { refuseBound } from './bound.ts';
 import { openChannel } from './channel.ts';
 import { type BiosMakerName, biosMakerNames } from './redfish/bios-makers.ts';
+import type { Namespace } from './netns.ts';
 import type { RedfishFaults, RedfishKind, RedfishState, ServiceOptions } from './redfish/protocol.ts';
 
 export { labImage } from './redfish/update.ts';
@@ -14,6 +15,8 @@ export interface RedfishLabOptions {
   readonly count: number;
   /** The /16 below which the services are, such as `127.11`. */
   readonly prefix: string;
+  /** Instead of count and prefix: these addresses. */
+  readonly addresses?: readonly string[];
   /** Default: 443. */
   readonly port?: number;
   /** Milliseconds every answer is held back. */
@@ -25,6 +28,8 @@ export interface RedfishLabOptions {
   /** Milliseconds between the order and the change of the power state. */
   readonly powerDelay?: number;
   readonly sessionLimit?: number;
+  /** Where the addresses are. */
+  readonly namespace?: Namespace;
 }
 
 /**
@@ -56,11 +61,10 @@ const usualKinds: readonly RedfishKind[] = ['plain', 'plain', 'plain', 'sparse',
 
 export async function startRedfish(options: RedfishLabOptions): Promise<RedfishLab> {
   const { count, prefix, port = 443, delay = 0, kinds = usualKinds, powerDelay = 150, sessionLimit = 16 } = options;
-  const { makers = biosMakerNames } = options;
-  const addresses = labAddresses(prefix, count);
-  refuseBound('tcp', addresses, port);
+  const { makers = biosMakerNames, addresses = labAddresses(prefix, count), namespace } = options;
+  if (!namespace) refuseBound('tcp', addresses, port);
   const directory = await mkdtemp(join(tmpdir(), 'muster-redfish-'));
-  const channel = openChannel(program, directory, 'redfish');
+  const channel = openChannel(program, directory, 'redfish', namespace);
   const stop = async (): Promise<void> => {
     await channel.child.stop();
     await rm(directory, { recursive: true, force: true });

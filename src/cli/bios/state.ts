@@ -38,7 +38,8 @@ export async function stateIfAny(client: Client, node: string): Promise<BiosStat
 async function hasNoBios(client: Client, node: string): Promise<boolean> {
   const { lines } = await client.stream('GET', path('nodes', node, 'bios'), {});
   const [found, ...more] = (await Array.fromAsync(lines)).filter((line) => line.node !== undefined);
-  return more.length === 0 && String(found?.['reference'] ?? '').startsWith('Unable to identify plugin');
+  const reference = found?.['reference'];
+  return more.length === 0 && typeof reference === 'string' && reference.startsWith('Unable to identify plugin');
 }
 
 /** The same of a node whose BMC may not say what settings take. */

@@ -10,7 +10,10 @@ import { codeOf } from '../nodes/node-command.ts';
 import { type NodeReport, workOnNodes } from '../nodes/work.ts';
 import { flag, valued } from '../options.ts';
 
-const silent = { lines: () => [] } satisfies NodeReport;
+/** A word for each node where it was done. */
+const says =
+  (done: string): ((call: Call) => NodeReport) =>
+  ({ operands: [, , name] }) => ({ lines: () => [`${done} the account ${name}`] });
 const passwordOptions = ['password-file', 'password-stdin'];
 
 const steps: Readonly<Record<string, Step>> = {
@@ -34,7 +37,7 @@ const steps: Readonly<Record<string, Step>> = {
       const password = await passwordFor(invocation, call, username);
       return { method: 'POST', at: path('nodes', range, 'sp', 'accounts'), body: { username, password, role } };
     },
-    report: silent,
+    report: says('made'),
   },
   chuser: {
     name: true,
@@ -52,7 +55,7 @@ const steps: Readonly<Record<string, Step>> = {
         throw new UsageError('Say what is to change: --role, --enable, --disable or --password.');
       return { method: 'PUT', at: path('nodes', range, 'sp', 'accounts', username), body };
     },
-    report: silent,
+    report: says('changed'),
   },
   rmuser: {
     name: true,
@@ -61,7 +64,7 @@ const steps: Readonly<Record<string, Step>> = {
       method: 'DELETE',
       at: path('nodes', range, 'sp', 'accounts', username),
     }),
-    report: { ...silent, question: 'Remove the account from the BMCs of' },
+    report: (call) => ({ ...says('removed')(call), question: 'Remove the account from the BMCs of' }),
   },
   rotate: {
     name: false,
@@ -159,7 +162,7 @@ function readPassword(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`);
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}.`);
   }
 }
 

@@ -51,6 +51,7 @@ the nodes are those of the group NAME. set --dry-run shows how the watts would b
     const at = path('powerbudgets', name);
     if (word === 'remove') {
       await client.call('DELETE', at);
+      await stdout.line(`${name}: removed. Its nodes get back the limits that they had before.`);
       return 0;
     }
     if (watts === undefined || !/^[1-9]\d{0,8}$/.test(watts))
@@ -65,6 +66,7 @@ the nodes are those of the group NAME. set --dry-run shows how the watts would b
     await client.call('PUT', at, {
       body: { watts: Number(watts), ...(nodes === undefined ? {} : { noderange: nodes }) },
     });
+    await stdout.line(`${name}: ${watts} W from now on. muster budget show ${name} tells whether that can be held.`);
     return 0;
   },
 });

@@ -77,7 +77,7 @@ export async function fetchWay(target: Target, { resource }: UpdateService, sign
   if (!action)
     throw new Fault(
       'invalid',
-      'its BMC fetches no images (it has no SimpleUpdate); give the file itself instead of --url.',
+      'its BMC fetches no images (it has no SimpleUpdate); give the file itself instead of an address.',
     );
   const times = timesAt(at(resource.body, 'Actions', `#${name}`));
   return { kind: 'fetch', path: action.target, times, protocols: action.allowed };

@@ -315,7 +315,9 @@ export class PowerBudgets {
     const bound = Math.ceil([...caps.values()].reduce((sum, cap) => sum + cap, uncapped));
     const problems = [
       ...(missing > 0 ? [`${missing} W are missing: the nodes cannot be capped below ${watts + missing} W.`] : []),
-      ...(unknown.length > 0 ? [`Nobody knows what ${some(unknown)} draws.`] : []),
+      ...(unknown.length > 0
+        ? [`Nobody knows how much ${some(unknown)} ${unknown.length === 1 ? 'draws' : 'draw'}.`]
+        : []),
       ...(failures.size > 0 ? [`The cap of ${some([...failures.keys()])} could not be set.`] : []),
     ];
     const held = problems.length === 0;

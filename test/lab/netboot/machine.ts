@@ -16,6 +16,8 @@ export interface BootHardware {
   readonly disk?: number;
   /** The same of a second one. */
   readonly secondDisk?: number;
+  /** It has a drive for CDs, and boots from what lies in its directory as `cd.iso` when it is switched on. */
+  readonly cd?: boolean;
   /** What its node is defined with besides; without a MAC address nobody knows the machine. */
   readonly attributes?: Readonly<Record<string, string>>;
   /** Its BMC cannot be asked from inside; on PCs it can. */
@@ -61,7 +63,7 @@ const kinds: Readonly<Record<Firmware, Kind>> = isArm
 
 /** A machine on the bridge of a boot network, under software emulation: where there is KVM it need not run firmware. */
 export function bootHardware(options: BootHardware): Hardware {
-  const { firmware, client = 'pxe', memory = 1024, disk, secondDisk, hidesProcessor = false } = options;
+  const { firmware, client = 'pxe', memory = 1024, disk, secondDisk, cd = false, hidesProcessor = false } = options;
   const disks = Object.entries({ disk, disk2: secondDisk }).filter(([, size]) => size !== undefined);
   const { machine: words, flash } = kinds[firmware];
   return {
@@ -90,6 +92,12 @@ export function bootHardware(options: BootHardware): Hardware {
           `-drive if=none,id=hd${place},file=${directory}/${name}.img,format=raw,cache=unsafe`,
           `-device virtio-blk-pci,id=disk${place},drive=hd${place},${place === 0 ? 'bootindex=$disk,' : ''}serial=DISK${index}${place === 0 ? '' : '-2'}`,
         ]),
+        ...(cd
+          ? [
+              `-drive if=none,id=cd,media=cdrom,readonly=on,format=raw,file=${directory}/cd.iso`,
+              '-device virtio-scsi-pci -device scsi-cd,drive=cd,bootindex=0',
+            ]
+          : []),
         `-netdev tap,id=net,ifname=${tapOf(index)},script=no,downscript=no`,
         `-device virtio-net-pci,id=nic0,netdev=net,mac=${machineMac(index)},bootindex=$network${rom}`,
         '-device virtio-rng-pci',

@@ -99,7 +99,11 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
       data,
       namespace,
       config: `${config}\n${hypervisor ? hardwareSettings(hypervisor) : ''}[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n${own}[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
-      environment: { MUSTER_DHCP_DAEMON: 'process', MUSTER_REMOTE_NETWORKS: `${bootNet.net}/16` },
+      environment: {
+        MUSTER_DHCP_DAEMON: 'process',
+        MUSTER_REMOTE_NETWORKS: `${bootNet.net}/16`,
+        MUSTER_HARDWARE_NETWORKS: `127.0.0.0/8,::1/128,${bootNet.net}/16`,
+      },
     });
   const stop = async (): Promise<void> => {
     await Promise.all(vms.map((vm) => vm.stop()));
