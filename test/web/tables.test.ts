@@ -180,12 +180,12 @@ describe('the audit log', () => {
     await page.getByLabel('Account', { exact: true }).fill('');
     await page.getByLabel('Command').fill('');
     await page.getByLabel('Result').selectOption('any');
-    await page.getByLabel('From', { exact: true }).fill('2101-01-01T00:00');
+    await page.getByLabel('Since', { exact: true }).fill('2101-01-01T00:00');
     await page.getByRole('button', { name: 'Find' }).click();
     await expect.poll(() => page.locator('.empty').count()).toBe(1);
     expect(await page.evaluate<unknown>('window.broken')).toBeUndefined();
     for (let i = 0; i < 120; i++) await pages.server.ok('GET', '/session/nodes');
-    await page.getByLabel('From', { exact: true }).fill('');
+    await page.getByLabel('Since', { exact: true }).fill('');
     await page.getByRole('button', { name: 'Find' }).click();
     await expect.poll(() => page.getByText(/^1 to 100 of/).count()).toBe(1);
     await page.getByRole('button', { name: 'Older' }).click();

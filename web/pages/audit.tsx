@@ -51,8 +51,8 @@ const Line = ({
     <td class="nowrap">
       <time dateTime={audittime}>{new Date(audittime).toLocaleString()}</time>
     </td>
-    <td>{userid}</td>
-    <td class="mono">{command}</td>
+    <td class="nowrap">{userid}</td>
+    <td class="mono nowrap">{command}</td>
     <td class="mono">
       <div class="some-lines" title={noderange}>
         {noderange}
@@ -66,7 +66,7 @@ const Line = ({
     <td>
       <Badge tone={toneOf(status)}>{status}</Badge>
     </td>
-    <td class="muted">{clientname}</td>
+    <td class="muted nowrap">{clientname}</td>
   </tr>
 );
 

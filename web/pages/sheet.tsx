@@ -7,8 +7,18 @@ import type { Meanings } from './tables.tsx';
 
 const rowHeight = 30;
 const around = 12;
-/** Narrower they say nothing; wider tables have to be scrolled. */
-const columnWidth = 140;
+/** Looked at for the width of columns. */
+const lookedAt = 400;
+const [narrowest, widest] = [90, 320];
+
+/** Pixels of each column, by what is in it. */
+function widthsOf({ columns, rows }: Dump): number[] {
+  const some = rows.slice(0, lookedAt);
+  return columns.map((column) => {
+    const longest = some.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), column.length);
+    return Math.min(widest, Math.max(narrowest, longest * 7.5 + 20));
+  });
+}
 
 interface Line {
   readonly key: string;
@@ -46,9 +56,10 @@ export function Sheet({ name, dump, meanings, edits, filter, onEdit }: SheetProp
   ];
   const first = Math.max(0, Math.floor(top / rowHeight) - around);
   const shown = lines.slice(first, first + Math.ceil(innerHeight / rowHeight) + 2 * around);
+  const widths = useMemo(() => widthsOf(dump), [dump]);
   const template = {
-    gridTemplateColumns: `${onEdit ? '34px ' : ''}repeat(${columns.length}, minmax(0, 1fr))`,
-    minWidth: `${columns.length * columnWidth}px`,
+    gridTemplateColumns: `${onEdit ? '34px ' : ''}${widths.map((width) => `minmax(0, ${width}fr)`).join(' ')}`,
+    minWidth: `${widths.reduce((sum, width) => sum + width, 34)}px`,
   };
   if (lines.length === 0) return <p class="empty">{dump.rows.length === 0 ? texts.noRows : texts.noRowMatches}</p>;
   return (

@@ -9,7 +9,7 @@ export const audit = {
     command: 'Command',
     noderange: 'Nodes',
     status: 'Result',
-    from: 'From',
+    from: 'Since',
     to: 'Until',
   },
   nodesHint: 'part of what was asked for',
@@ -17,7 +17,7 @@ export const audit = {
   anyResult: 'any',
   results: ['Allowed', 'Denied', 'Failed', 'Cancelled', 'Interrupted'],
   find: 'Find',
-  columns: ['Time', 'Account', 'Command', 'Nodes', 'Arguments', 'Result', 'From'],
+  columns: ['Time', 'Account', 'Command', 'Nodes', 'Arguments', 'Result', 'Address'],
   page: (first: number, last: number, all: number) =>
     `${first.toLocaleString('en-US')} to ${last.toLocaleString('en-US')} of ${all.toLocaleString('en-US')}`,
   newer: 'Newer',

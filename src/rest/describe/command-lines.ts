@@ -301,6 +301,7 @@ export const commandLines: Readonly<Record<string, string | null>> = {
   'GET /tables/{tablelist}/rows/ALLROWS': 'muster tabdump routes',
   'GET /tables/{tablelist}/rows/ALLROWS/{attrlist}': '# Shows all columns.\nmuster tabdump routes',
   'GET /tables/{tablelist}/rows': 'muster tabdump routes',
+  'PUT /tables/{tablelist}/rows': null,
   'GET /tables/{tablelist}/rows/{keys}': 'muster tabdump -w routename==lab routes',
   'GET /tables/{tablelist}/rows/{keys}/{attrlist}':
     'muster gettab routename=lab \\\n  routes.routename routes.net routes.mask routes.gateway',
