@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { isMarked, mostLogLines } from '../consoles/index.ts';
+import { isMarked, mayUseConsole, mostLogLines } from '../consoles/index.ts';
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, type Interruptible } from '../core/slices.ts';
+import { eachInSlices, type Interruptible, requestSlices } from '../core/slices.ts';
 import { columnsToWrite, writeColumns } from '../objects/node-columns.ts';
 import {
   type Answer,
@@ -39,8 +39,14 @@ export const rcons = query({
   ): Promise<Answer> {
     if (way === 'show') {
       await consoles.checkHere();
-      const attributes = (node: string) => consoles.of(node) ?? closedConsole(snapshot, node);
-      return { shape: 'value', value: Object.fromEntries(nodes.map((node) => [node, attributes(node)])) };
+      const shown = new Map<string, object>();
+      for (const node of nodes) {
+        const open = consoles.of(node);
+        const message = open ? open.message : await consoles.obstacle(snapshot, node);
+        const mayWrite = await requestSlices.run(() => mayUseConsole(snapshot, { ...caller, line: '' }, node));
+        shown.set(node, { ...(open ?? closedConsole(snapshot, node)), message, mayWrite });
+      }
+      return { shape: 'value', value: Object.fromEntries(shown) };
     }
     const [node, ...more] = nodes;
     if (node === undefined || more.length > 0)

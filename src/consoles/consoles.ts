@@ -153,6 +153,17 @@ export class Consoles {
     return this.#hubs.get(node)?.shown();
   }
 
+  /** Why the console of a node cannot be opened, as far as that is known before anybody tries; empty if nothing is. */
+  async obstacle(snapshot: Snapshot, node: string): Promise<string> {
+    try {
+      await this.#target(snapshot, node);
+      return '';
+    } catch (error) {
+      if (error instanceof Fault) return error.sentences.join(' ');
+      throw error;
+    }
+  }
+
   /** How many there are, for whoever counts. */
   counts(): { open: number; connected: number; viewers: number } {
     const counts = { open: this.#hubs.size, connected: 0, viewers: 0 };
@@ -234,7 +245,7 @@ export class Consoles {
         },
         inTurn: this.#inTurn,
         audit: (viewer, what) => this.#audit(node, viewer, what),
-        mayTakeOver: ({ identity }) => isAllowed(store.current, { ...identity, line: '-f' }, node),
+        mayTakeOver: ({ identity }) => mayUseConsole(store.current, { ...identity, line: '-f' }, node),
         unforeseen: (error) => log.error({ err: error, node }, 'a console failed unexpectedly'),
         deserted: () => {
           if (!hub.isKept && this.#hubs.get(node) === hub) this.#close(node, '');
@@ -268,7 +279,7 @@ export class Consoles {
       for (const viewer of viewers) {
         const { identity } = viewer;
         if (!isStillKnown(current, identity)) viewer.end('Your credentials have ended. Log in again.');
-        else if (!isAllowed(current, identity, node))
+        else if (!mayUseConsole(current, identity, node))
           viewer.end('The policy does not allow you this any more. Connect again for what it allows.');
       }
   }
@@ -301,7 +312,10 @@ export class Consoles {
   }
 }
 
-function isAllowed(snapshot: Snapshot, { user, scope, addresses, line }: ViewerIdentity, node: string): boolean {
+type Asking = Pick<ViewerIdentity, 'user' | 'scope' | 'addresses' | 'line'>;
+
+/** Whether somebody may use the console of a node so. */
+export function mayUseConsole(snapshot: Snapshot, { user, scope, addresses, line }: Asking, node: string): boolean {
   if (!snapshot.get('nodelist', node)) return false;
   if (policyOf(snapshot, scope).alwaysAllows(user, 'rcons')) return true;
   return decide(snapshot, { user, scope, addresses, command: 'rcons', line, nodes: [node] }).allowed;

@@ -1,4 +1,4 @@
-export { Consoles, type ConsoleParts } from './consoles.ts';
+export { Consoles, type ConsoleParts, mayUseConsole } from './consoles.ts';
 export { isMarked } from './kept.ts';
 export { mostLogLines } from './logs.ts';
 export { type ConsoleMessage, type ConsoleRequest, checkRequest, requestSchema } from './messages.ts';

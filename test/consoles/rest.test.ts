@@ -118,6 +118,17 @@ it('judges who asks as every request is judged', async () => {
   expect(inQuery).toBe('let in');
 });
 
+it('says without an upgrade whether the caller may type, and why there is no console', async () => {
+  const { ann, lee } = tokens;
+  const shown = async (node: string, token?: string) =>
+    (await server.call('GET', `/nodes/${node}/console`, token === undefined ? {} : { token })).json;
+  expect(await shown('s1', ann)).toMatchObject({ s1: { state: 'closed', mayWrite: true, message: '' } });
+  expect(await shown('s1', lee)).toMatchObject({ s1: { mayWrite: false } });
+  await server.ok('POST', '/nodes/bare', { groups: 'all' });
+  const message = expect.stringContaining('its attribute mgt is not set');
+  expect(await shown('s1,bare')).toMatchObject({ s1: { message: '' }, bare: { state: 'closed', message } });
+});
+
 it('lets a page of another site open nothing', async () => {
   const from = (origin: string) => refusal('/nodes/s1/console', { headers: { Origin: origin } });
   for (const origin of [

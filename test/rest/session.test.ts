@@ -89,6 +89,11 @@ describe('a session of a browser', () => {
     ];
     const refused = await server.client.raw(`${handshake.join('\r\n')}\r\n\r\n`);
     expect(refused).toMatch(/^HTTP\/1.1 403 [^]*pages of this server/);
+    const from = (site: string) => server.client.raw(`${handshake.join('\r\n')}\r\nOrigin: ${site}\r\n\r\n`);
+    expect(await from('https://elsewhere.example')).toMatch(/^HTTP\/1.1 403 [^]*page of another site/);
+    expect(await from(`https://127.0.0.1:${server.port + 1}`)).toMatch(/^HTTP\/1.1 403 [^]*page of another site/);
+    // Let in as far as there is a console.
+    expect(await from(origin)).toMatch(/attribute mgt is not set/);
   });
 
   it('is nothing at /xcatws, and nothing beside other credentials', async () => {

@@ -5,17 +5,22 @@ import { Fault } from '../../core/errors.ts';
 import { endpoint, type Endpoint, type Input, members, requiredText } from './endpoint.ts';
 
 const text = Type.String();
-const shown = Type.Object({
+const shown = {
   node: text,
   state: Type.String({ description: 'closed, connecting, connected, or waiting to try again' }),
   since: text,
   way: Type.String({ description: 'how the machine is reached, such as SOL 10.0.0.5' }),
-  message: Type.String({ description: 'why it is not connected' }),
+  message: Type.String({ description: 'why it is not connected, or cannot be' }),
   kept: Type.Boolean({ description: 'muster keeps it open and logs it' }),
   writer: Type.String({ description: 'who types' }),
   viewers: Type.Array(
     Type.Object({ viewer: Type.Integer(), user: text, client: text, since: text, writes: Type.Boolean() }),
   ),
+};
+export const openConsole = Type.Object(shown);
+export const consoleOfNode = Type.Object({
+  ...shown,
+  mayWrite: Type.Boolean({ description: 'the policy lets you type' }),
 });
 const viewer = { viewer: 1, user: 'root', client: '10.1.0.9', since: '2026-11-15T09:05:00.000Z', writes: true };
 const example = {
@@ -61,7 +66,7 @@ export const consoles: Endpoint[] = [
   endpoint('GET /nodes/{noderange}/console', {
     command: rcons,
     reply: 'object',
-    returns: Type.Record(Type.String(), shown),
+    returns: Type.Record(Type.String(), consoleOfNode),
     upgrades: true,
     query: {
       view: '1: look on only',
@@ -81,7 +86,7 @@ export const consoles: Endpoint[] = [
     },
     summary: 'The serial console of a node, as a WebSocket; without an upgrade, who has it.',
     description,
-    example: { reply: { n1: example } },
+    example: { reply: { n1: { ...example, mayWrite: true } } },
     only: '/muster',
   }),
   endpoint('GET /nodes/{noderange}/consolelog', {
@@ -107,7 +112,7 @@ export const consoles: Endpoint[] = [
   endpoint('GET /consoles', {
     command: lsconsoles,
     reply: 'object',
-    returns: Type.Array(shown),
+    returns: Type.Array(openConsole),
     query: { noderange: 'only these nodes' },
     args: ({ query }) => ({ range: query['noderange'] }),
     range: 'noderange',
