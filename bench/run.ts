@@ -6,6 +6,7 @@ import { boot } from './boot.ts';
 import { bootTime } from './boot-time.ts';
 import { chaos } from './chaos.ts';
 import { commandLine } from './command-line.ts';
+import { consolePages } from './console-pages.ts';
 import { consoles } from './consoles.ts';
 import { dhcp } from './dhcp.ts';
 import { dhcpLosses } from './dhcp-losses.ts';
@@ -50,6 +51,7 @@ const benchmarks: Benchmark[] = [
   events,
   webConsole,
   consoles,
+  consolePages,
   bootstate,
   ...hardware,
   nodestat,
