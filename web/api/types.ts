@@ -3,12 +3,18 @@ import type { Static } from 'typebox';
 import type { RunHead } from '../../src/commands/command.ts';
 import type { EventKind, HardwareNews, RunNews } from '../../src/core/event-kinds.ts';
 import type { entryReply, listReply } from '../../src/rest/endpoints/changes.ts';
+import type { consoleOfNode, openConsole } from '../../src/rest/endpoints/consoles.ts';
 import type { sessionReply } from '../../src/rest/endpoints/session.ts';
 
+export type { ConsoleMessage, ConsoleRequest } from '../../src/consoles/index.ts';
 export type { EventKind, RunHead };
 export type Session = Static<typeof sessionReply>;
 export type ChangeList = Static<typeof listReply>;
 export type ChangeHead = ChangeList['changes'][number];
+export type OpenConsole = Static<typeof openConsole>;
+export type NodeConsole = Static<typeof consoleOfNode>;
+/** Lines of logs, by node. */
+export type ConsoleLogs = Readonly<Record<string, readonly string[]>>;
 export type Change = Static<typeof entryReply>;
 export type ChangedRow = Change['changes'][number];
 

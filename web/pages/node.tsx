@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get, inPath, write } from '../api/client.ts';
 import { Badge, Card, Message, Read } from '../design/parts.tsx';
 import { askPower, cluster, nodeNamed } from '../model/cluster.ts';
+import { linkTo } from '../model/route.ts';
 import { useStore } from '../model/store.ts';
 import { Actions } from './actions.tsx';
 import { ChangeListing } from './changes.tsx';
@@ -133,6 +134,9 @@ export function NodePage({ name }: { name: string }) {
         {power !== undefined && <Badge tone={powerTone(power)}>{power}</Badge>}
         {attributes['status'] !== undefined && <Badge>{attributes['status']}</Badge>}
         <span class="grow" />
+        <a class="button" href={linkTo(`/nodes/${inPath(name)}/console`)}>
+          Console
+        </a>
         <Actions range={name} count={1} />
         {hasHardware && <Light name={name} />}
       </header>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { AuditLog } from './audit.tsx';
 import { Changes } from './changes.tsx';
+import { Consoles } from './consoles.tsx';
 import { Groups } from './groups.tsx';
 import { Images } from './images.tsx';
 import { Networks } from './networks.tsx';
@@ -10,6 +11,7 @@ import { Overview } from './overview.tsx';
 import { Policies } from './policies.tsx';
 import { RunPage } from './run.tsx';
 import { Runs } from './runs.tsx';
+import { SerialPage } from './serial.tsx';
 import { TablePage } from './table.tsx';
 import { Tables } from './tables.tsx';
 
@@ -27,6 +29,15 @@ interface ConsolePage {
   show(rest: readonly string[]): ComponentChildren;
 }
 
+function nodePage(rest: readonly string[]): ComponentChildren {
+  const [node = '', part] = rest;
+  if (node === '') return <Nodes />;
+  if (rest.length === 2 && part === 'console') return <SerialPage key={node} node={node} />;
+  // Names in ranges may have slashes.
+  const name = rest.join('/');
+  return <NodePage key={name} name={name} />;
+}
+
 /** In the order of the navigation. */
 export const pages: readonly ConsolePage[] = [
   { section: 'Cluster', path: '/', name: 'Overview', key: 'o', isMain: true, show: () => <Overview /> },
@@ -36,10 +47,10 @@ export const pages: readonly ConsolePage[] = [
     name: 'Nodes',
     key: 'n',
     isMain: true,
-    // Names in ranges may have slashes.
-    show: (rest) => (rest.length === 0 ? <Nodes /> : <NodePage key={rest.join('/')} name={rest.join('/')} />),
+    show: nodePage,
   },
   { section: 'Cluster', path: '/groups', name: 'Groups', key: 'g', show: () => <Groups /> },
+  { section: 'Cluster', path: '/consoles', name: 'Consoles', key: 's', show: () => <Consoles /> },
   { section: 'Boot', path: '/images', name: 'Images', key: 'i', show: () => <Images /> },
   { section: 'Boot', path: '/networks', name: 'Networks', key: 'w', show: () => <Networks /> },
   {

@@ -23,7 +23,9 @@ function found(typed: string, calls: readonly Call[]): Call[] {
   if (words.length === 0) return shown;
   for (const { name } of cluster.value.nodes) {
     if (shown.length >= mostShown) break;
-    if (has(name)) shown.push({ name, what: 'node', run: () => go(`/nodes/${encodeURIComponent(name)}`) });
+    const path = `/nodes/${encodeURIComponent(name)}`;
+    if (has(name)) shown.push({ name, what: 'node', run: () => go(path) });
+    else if (has(`${name} console`)) shown.push({ name, what: 'serial console', run: () => go(`${path}/console`) });
   }
   return shown;
 }
