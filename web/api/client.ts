@@ -21,6 +21,7 @@ export const whenSignedOut = (callback: () => void): void => {
 };
 
 interface Options {
+  /** JSON, or a tar archive of files. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -28,20 +29,25 @@ interface Options {
 
 async function send(method: string, path: string, { body, headers, signal }: Options = {}): Promise<Response> {
   let response: Response;
+  const isArchive = body instanceof Blob;
   try {
     response = await fetch(root + path, {
       method,
       headers: {
         ...(method === 'GET' ? {} : { 'X-CSRF-Token': csrf }),
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(body === undefined ? {} : { 'Content-Type': isArchive ? 'application/x-tar' : 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isArchive ? body : JSON.stringify(body) }),
       ...(signal && { signal }),
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Refusal(0, ['The server does not answer. Check the network; the console tries again by itself.']);
+    throw new Refusal(0, [
+      isArchive
+        ? 'The connection ended while the files were sent. They may be more than the server takes (setting remote.clientBytes), or the network failed. See under Runs whether the work has begun before you try again.'
+        : 'The server does not answer. Check the network; the console tries again by itself.',
+    ]);
   }
   if (response.ok) return response;
   const refusal = new Refusal(response.status, await sentencesOf(response));
@@ -90,12 +96,24 @@ export async function writeAt<T>(
   return { value: (text.trim() === '' ? undefined : JSON.parse(text)) as T, revision: revisionOf(response) };
 }
 
-/** Begins work that takes a while; answers the id of its run. `count` must still be what the range selects. */
-export async function begin(method: 'PUT' | 'POST', path: string, body: object, count: number): Promise<string> {
-  const headers = { Prefer: 'respond-async', 'X-Expect-Nodes': String(count) };
-  const response = await send(method, path, { body, headers });
+export interface Work {
+  readonly method: 'PUT' | 'POST' | 'DELETE';
+  readonly path: string;
+  /** JSON, or a tar archive of files. */
+  readonly body?: object;
+  /** How many nodes the range in the path must still select. */
+  readonly count?: number;
+}
+
+/** Begins work that takes a while; answers the id of its run. */
+export async function begin({ method, path, body, count }: Work, signal?: AbortSignal): Promise<string> {
+  const headers = { Prefer: 'respond-async', ...expecting(count) };
+  const response = await send(method, path, { body, headers, ...(signal && { signal }) });
   return response.headers.get('X-Muster-Run') ?? '';
 }
+
+export const expecting = (count: number | undefined): Readonly<Record<string, string>> =>
+  count === undefined ? {} : { 'X-Expect-Nodes': String(count) };
 
 /** One line after the other of a reply that comes node by node. */
 export async function* lines<T>(path: string, signal: AbortSignal): AsyncGenerator<readonly T[]> {

@@ -1,73 +1,38 @@
 import { useState } from 'preact/hooks';
 import { inPath } from '../api/client.ts';
-import { Dialog, Message, plural } from '../design/parts.tsx';
+import { plural } from '../design/parts.tsx';
 import { select, selection } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
-import { type AskProps, curlOf, Elsewhere, quoted, useBegin } from './ask.tsx';
+import { texts } from '../texts/actions.ts';
+import { AskForm, type AskProps, curlOf, quoted, useBegin } from './ask.tsx';
+import { AskBios } from './ask-bios.tsx';
+import { AskCopy } from './ask-copy.tsx';
+import { AskFirmware } from './ask-firmware.tsx';
+import { AskUpdate } from './ask-update.tsx';
 import { AskProvision } from './provision.tsx';
 import { SaveButton } from './range-box.tsx';
 
-interface Power {
-  readonly action: string;
-  readonly label: string;
-  /** What it does to work on the nodes, where it ends it. */
-  readonly harm?: string;
-}
+type Power = keyof typeof texts.power;
+const powers = Object.keys(texts.power) as Power[];
 
-const powers: readonly Power[] = [
-  { action: 'on', label: 'Power on' },
-  {
-    action: 'softoff',
-    label: 'Shut down',
-    harm: 'The operating systems of these nodes shut down, and their work ends.',
-  },
-  {
-    action: 'off',
-    label: 'Power off',
-    harm: 'These nodes lose power at once. Their work ends, and what is not written is lost.',
-  },
-  {
-    action: 'reset',
-    label: 'Reset',
-    harm: 'These nodes restart at once. Their work ends, and what is not written is lost.',
-  },
-  {
-    action: 'cycle',
-    label: 'Power cycle',
-    harm: 'These nodes lose power and start again. Their work ends, and what is not written is lost.',
-  },
-];
-
-function AskPower({ range, count, onClose, power: { action, label, harm } }: AskProps & { power: Power }) {
+function AskPower({ range, count, onClose, action }: AskProps & { action: Power }) {
   const { error, isBusy, start } = useBegin(onClose);
   const path = `/nodes/${inPath(range)}/power`;
+  const { label, harm }: { readonly label: string; readonly harm?: string } = texts.power[action];
   return (
-    <Dialog label={label} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void start('PUT', path, { action }, count);
-        }}
-      >
-        <h1>
-          {label}: {plural(count, 'node')}
-        </h1>
-        <p class="mono cut" title={range}>
-          {range}
-        </p>
-        {harm !== undefined && <Message tone="warning">{harm}</Message>}
-        <Elsewhere line={`muster rpower ${quoted(range)} ${action}`} curl={curlOf('PUT', path, { action })} />
-        {error !== '' && <Message tone="critical">{error}</Message>}
-        <div class="row">
-          <button class={`button ${harm === undefined ? 'primary' : 'danger'}`} disabled={isBusy}>
-            {label} {plural(count, 'node')}
-          </button>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <AskForm
+      title={`${label}: ${plural(count, 'node')}`}
+      about={range}
+      harm={harm}
+      verb={`${label} ${plural(count, 'node')}`}
+      isDangerous={harm !== undefined}
+      isBusy={isBusy}
+      error={error}
+      line={`muster rpower ${quoted(range)} ${action}`}
+      curl={curlOf('PUT', path, { action })}
+      onSubmit={() => void start({ method: 'PUT', path, body: { action }, count })}
+      onClose={onClose}
+    />
   );
 }
 
@@ -76,82 +41,112 @@ function AskCommand({ range, count, onClose }: AskProps) {
   const [command, setCommand] = useState('');
   const path = `/nodes/${inPath(range)}/nodeshell`;
   return (
-    <Dialog label="Run a command" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void start('POST', path, { command }, count);
-        }}
-      >
-        <h1>Run a command on {plural(count, 'node')}</h1>
-        <p class="mono cut" title={range}>
-          {range}
-        </p>
-        <label class="label">
-          Command, for the shell of each node
-          <textarea
-            class="field mono"
-            rows={3}
-            required
-            autofocus
-            spellcheck={false}
-            value={command}
-            onInput={(event) => setCommand(event.currentTarget.value)}
-          />
-        </label>
-        <Elsewhere line={`muster xdsh ${quoted(range)} ${quoted(command)}`} curl={curlOf('POST', path, { command })} />
-        {error !== '' && <Message tone="critical">{error}</Message>}
-        <div class="row">
-          <button class="button primary" disabled={isBusy || command.trim() === ''}>
-            Run on {plural(count, 'node')}
-          </button>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <AskForm
+      title={`Run a command on ${plural(count, 'node')}`}
+      about={range}
+      verb={`Run on ${plural(count, 'node')}`}
+      isReady={command.trim() !== ''}
+      isBusy={isBusy}
+      error={error}
+      line={`muster xdsh ${quoted(range)} ${quoted(command)}`}
+      curl={curlOf('POST', path, { command })}
+      onSubmit={() => void start({ method: 'POST', path, body: { command }, count })}
+      onClose={onClose}
+    >
+      <label class="label">
+        Command, for the shell of each node
+        <textarea
+          class="field mono"
+          rows={3}
+          required
+          autofocus
+          spellcheck={false}
+          value={command}
+          onInput={(event) => setCommand(event.currentTarget.value)}
+        />
+      </label>
+    </AskForm>
   );
 }
 
-type Asked = Power | 'command' | 'provision' | undefined;
+/** What is behind each name of an action that has a form of its own. */
+const forms = {
+  'Run a command': AskCommand,
+  'Copy files': AskCopy,
+  Provision: AskProvision,
+  'Software and files': AskUpdate,
+  Firmware: AskFirmware,
+  'BIOS settings': AskBios,
+} as const;
+type Form = keyof typeof forms;
+const buttons: readonly Form[] = ['Run a command', 'Copy files', 'Provision'];
+const updates: readonly Form[] = ['Software and files', 'Firmware', 'BIOS settings'];
+
+interface MenuProps<T extends string> {
+  readonly id: string;
+  readonly label: string;
+  readonly items: readonly (readonly [value: T, text: string])[];
+  onChoose(value: T): void;
+}
+
+/** A choice that begins something and is then back at its name. */
+const Menu = <T extends string>({ id, label, items, onChoose }: MenuProps<T>) => (
+  <>
+    <label class="hidden" for={id}>
+      {label}
+    </label>
+    <select
+      id={id}
+      class="field"
+      value=""
+      onChange={(event) => {
+        const chosen = items.find(([value]) => value === event.currentTarget.value);
+        event.currentTarget.value = '';
+        if (chosen) onChoose(chosen[0]);
+      }}
+    >
+      <option value="" disabled>
+        {label}…
+      </option>
+      {items.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </>
+);
 
 /** What can be done with nodes, each behind a question that says how many they are. */
 export function Actions({ range, count }: { range: string; count: number }) {
-  const [asked, setAsked] = useState<Asked>();
-  const close = (): void => setAsked(undefined);
+  const [power, setPower] = useState<Power>();
+  const [form, setForm] = useState<Form>();
+  const Ask = form && forms[form];
+  const close = (): void => {
+    setPower(undefined);
+    setForm(undefined);
+  };
   return (
     <>
-      <label class="hidden" for="power-choice">
-        Power
-      </label>
-      <select
+      <Menu
         id="power-choice"
-        class="field"
-        value=""
-        onChange={(event) => {
-          setAsked(powers.find(({ action }) => action === event.currentTarget.value));
-          event.currentTarget.value = '';
-        }}
-      >
-        <option value="" disabled>
-          Power…
-        </option>
-        {powers.map(({ action, label }) => (
-          <option key={action} value={action}>
-            {label}
-          </option>
-        ))}
-      </select>
-      <button type="button" class="button" onClick={() => setAsked('command')}>
-        Run a command
-      </button>
-      <button type="button" class="button" onClick={() => setAsked('provision')}>
-        Provision
-      </button>
-      {asked === 'provision' && <AskProvision range={range} count={count} onClose={close} />}
-      {asked === 'command' && <AskCommand range={range} count={count} onClose={close} />}
-      {typeof asked === 'object' && <AskPower range={range} count={count} power={asked} onClose={close} />}
+        label="Power"
+        items={powers.map((action) => [action, texts.power[action].label] as const)}
+        onChoose={(chosen) => setPower(chosen)}
+      />
+      {buttons.map((name) => (
+        <button key={name} type="button" class="button" onClick={() => setForm(name)}>
+          {name}
+        </button>
+      ))}
+      <Menu
+        id="update-choice"
+        label="Update"
+        items={updates.map((name) => [name, name] as const)}
+        onChoose={(chosen) => setForm(chosen)}
+      />
+      {Ask && <Ask range={range} count={count} onClose={close} />}
+      {power && <AskPower range={range} count={count} action={power} onClose={close} />}
     </>
   );
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get, write } from '../api/client.ts';
 import type { NodeResult, Run } from '../api/types.ts';
 import { Ago, Badge, Card, Message, plural, Progress } from '../design/parts.tsx';
+import { foldReasons, mostFirst } from '../model/folds.ts';
 import { onEvent } from '../model/live.ts';
 import { folded } from '../model/ranges.ts';
 import { select } from '../model/selection.ts';
@@ -48,6 +49,22 @@ function fold(results: readonly NodeResult[]): Fold[] {
   }
   return [...found.values()].sort((a, b) => Number(b.isError) - Number(a.isError) || b.names.length - a.names.length);
 }
+
+/** What nodes are at whose result is not there yet. */
+const UnderWay = ({ nodes }: { nodes: Readonly<Record<string, string>> }) => (
+  <Card title="Under way">
+    <ul class="list">
+      {mostFirst(foldReasons(Object.entries(nodes))).map(([sentence, names]) => (
+        <li key={sentence}>
+          <strong class="cut" title={names.join(', ')}>
+            {folded(names)}
+          </strong>
+          <span class="grow">{sentence}</span>
+        </li>
+      ))}
+    </ul>
+  </Card>
+);
 
 /** Milliseconds between two readings of a run under way, however often it is announced. */
 const pace = 700;
@@ -129,6 +146,7 @@ export function RunPage({ id, range }: { id: string; range: string | undefined }
         <Message key={note}>{note}</Message>
       ))}
       {range !== undefined && <BootSteps range={range} isRunning={run.state === 'running'} />}
+      {run.underWay && <UnderWay nodes={run.underWay} />}
       {run.lines && (
         <Card title="Output">
           <div class="body">
