@@ -4,6 +4,8 @@ import type { RunHead } from '../../src/commands/command.ts';
 import type { EventKind, HardwareNews, RunNews } from '../../src/core/event-kinds.ts';
 import type { entryReply, listReply } from '../../src/rest/endpoints/changes.ts';
 import type { consoleOfNode, openConsole } from '../../src/rest/endpoints/consoles.ts';
+import type { doctorReply } from '../../src/rest/endpoints/doctor.ts';
+import type { serversReply } from '../../src/rest/endpoints/servers.ts';
 import type { sessionReply } from '../../src/rest/endpoints/session.ts';
 
 export type { ConsoleMessage, ConsoleRequest } from '../../src/consoles/index.ts';
@@ -17,6 +19,10 @@ export type NodeConsole = Static<typeof consoleOfNode>;
 export type ConsoleLogs = Readonly<Record<string, readonly string[]>>;
 export type Change = Static<typeof entryReply>;
 export type ChangedRow = Change['changes'][number];
+
+export type ServerList = Static<typeof serversReply>;
+export type Server = ServerList['servers'][number];
+export type Findings = Static<typeof doctorReply>;
 
 /** What came of one node. */
 export interface NodeResult {

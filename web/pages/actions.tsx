@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { inPath } from '../api/client.ts';
 import { plural } from '../design/parts.tsx';
 import { select, selection } from '../model/selection.ts';
@@ -83,70 +83,77 @@ const buttons: readonly Form[] = ['Run a command', 'Copy files', 'Provision'];
 const updates: readonly Form[] = ['Software and files', 'Firmware', 'BIOS settings'];
 
 interface MenuProps<T extends string> {
-  readonly id: string;
   readonly label: string;
+  readonly of?: string | undefined;
   readonly items: readonly (readonly [value: T, text: string])[];
   onChoose(value: T): void;
 }
 
-/** A choice that begins something and is then back at its name. */
-const Menu = <T extends string>({ id, label, items, onChoose }: MenuProps<T>) => (
-  <>
-    <label class="hidden" for={id}>
-      {label}
-    </label>
-    <select
-      id={id}
-      class="field"
-      value=""
-      onChange={(event) => {
-        const chosen = items.find(([value]) => value === event.currentTarget.value);
-        event.currentTarget.value = '';
-        if (chosen) onChoose(chosen[0]);
-      }}
-    >
-      <option value="" disabled>
-        {label}…
-      </option>
-      {items.map(([value, text]) => (
-        <option key={value} value={value}>
-          {text}
+/** A choice that begins something and is then back at its name. `of`: where there are several of the name. */
+function Menu<T extends string>({ label, of, items, onChoose }: MenuProps<T>) {
+  const id = useId();
+  return (
+    <>
+      <label class="hidden" for={id}>
+        {of === undefined ? label : `${label} of ${of}`}
+      </label>
+      <select
+        id={id}
+        class="field"
+        value=""
+        onChange={(event) => {
+          const chosen = items.find(([value]) => value === event.currentTarget.value);
+          event.currentTarget.value = '';
+          if (chosen) onChoose(chosen[0]);
+        }}
+      >
+        <option value="" disabled>
+          {label}…
         </option>
-      ))}
-    </select>
-  </>
-);
+        {items.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </>
+  );
+}
 
-/** What can be done with nodes, each behind a question that says how many they are. */
-export function Actions({ range, count }: { range: string; count: number }) {
-  const [power, setPower] = useState<Power>();
-  const [form, setForm] = useState<Form>();
-  const Ask = form && forms[form];
-  const close = (): void => {
-    setPower(undefined);
-    setForm(undefined);
-  };
+/** Power actions. `of`: the nodes, where several such menus are beside each other. */
+export function PowerMenu({ range, count, of }: { range: string; count: number; of?: string }) {
+  const [action, setAction] = useState<Power>();
   return (
     <>
       <Menu
-        id="power-choice"
         label="Power"
-        items={powers.map((action) => [action, texts.power[action].label] as const)}
-        onChoose={(chosen) => setPower(chosen)}
+        of={of}
+        items={powers.map((each) => [each, texts.power[each].label] as const)}
+        onChoose={(chosen) => setAction(chosen)}
       />
+      {action && <AskPower range={range} count={count} action={action} onClose={() => setAction(undefined)} />}
+    </>
+  );
+}
+
+/** What can be done with nodes, each behind a question that says how many they are. */
+export function Actions({ range, count }: { range: string; count: number }) {
+  const [form, setForm] = useState<Form>();
+  const Ask = form && forms[form];
+  return (
+    <>
+      <PowerMenu range={range} count={count} />
       {buttons.map((name) => (
         <button key={name} type="button" class="button" onClick={() => setForm(name)}>
           {name}
         </button>
       ))}
       <Menu
-        id="update-choice"
         label="Update"
         items={updates.map((name) => [name, name] as const)}
         onChoose={(chosen) => setForm(chosen)}
       />
-      {Ask && <Ask range={range} count={count} onClose={close} />}
-      {power && <AskPower range={range} count={count} action={power} onClose={close} />}
+      {Ask && <Ask range={range} count={count} onClose={() => setForm(undefined)} />}
     </>
   );
 }

@@ -1,88 +1,48 @@
 import { useMemo, useState } from 'preact/hooks';
-import { get, inPath, Refusal } from '../api/client.ts';
-import type { NodesReply } from '../api/types.ts';
-import { Ago, Badge, Card, Message, plural, Read } from '../design/parts.tsx';
+import { get, inPath } from '../api/client.ts';
+import type { NodesReply, RunHead } from '../api/types.ts';
+import { Card, plural, Progress, Read } from '../design/parts.tsx';
 import { cluster } from '../model/cluster.ts';
-import { changesSeen } from '../model/live.ts';
+import { changesSeen, runs } from '../model/live.ts';
 import { byName, folded } from '../model/ranges.ts';
+import { linkTo } from '../model/route.ts';
 import { select } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
+import { ImageDetails } from './image-details.tsx';
+import { RunLine } from './runs.tsx';
 
-interface Made {
-  readonly when: string;
-  readonly by: string;
-}
+/** Runs that make something of images. */
+const imageCommands: readonly string[] = [
+  'copycds',
+  'genimage',
+  'imgcapture',
+  'imgexport',
+  'imgimport',
+  'imgpull',
+  'imgrun',
+  'packimage',
+  'rmimage',
+  'rollbackimage',
+  'tagimage',
+];
 
-/** What is built and packed of an image, as far as it is shown. */
-interface Instance {
-  readonly directory: string;
-  readonly made?: Made;
-  readonly kernel?: string;
-  readonly current?: string;
-  readonly packages?: readonly unknown[];
-  readonly packs: readonly { readonly id: string; readonly method: string; readonly made: Made }[];
-}
-
-interface Check {
-  readonly problems: readonly string[];
-}
-
-interface Look {
-  readonly instance?: Instance;
-  readonly check: Check;
-}
-
-async function lookAt(image: string, signal: AbortSignal): Promise<Look> {
-  const path = `/osimages/${inPath(image)}`;
-  const check = await get<Check>(`${path}/check`, signal);
-  try {
-    return { check, instance: await get<Instance>(`${path}/instance`, signal) };
-  } catch (error) {
-    // Nothing is built of it, or it is installed and never built.
-    if (error instanceof Refusal && error.status >= 400 && error.status < 500) return { check };
-    throw error;
-  }
-}
-
-const Built = ({ instance: { directory, made, kernel, current, packages = [], packs } }: { instance: Instance }) => (
-  <>
-    <p class="muted small">
-      {made && `Built by ${made.by}, ${new Date(made.when).toLocaleString()} · `}
-      {packages.length > 0 && `${plural(packages.length, 'package')} · `}
-      {kernel !== undefined && `kernel ${kernel} · `}
-      <span class="mono">{directory}</span>
-    </p>
-    {packs.length === 0 && <p class="muted">Nothing is packed, so no node can boot it yet.</p>}
-    <ul>
-      {packs.map(({ id, method, made: packed }) => (
-        <li key={id} class="row">
-          <span class="mono">{id}</span>
-          <span class="muted small grow">
-            {method}, by {packed.by}
-          </span>
-          {id === current && <Badge tone="ok">in use</Badge>}
-          <Ago time={packed.when} />
-        </li>
-      ))}
-    </ul>
-  </>
-);
-
-const Details = ({ image }: { image: string }) => (
-  <Read of={image} read={(signal) => lookAt(image, signal)}>
-    {({ instance, check: { problems } }) => (
-      <div class="stack">
-        {problems.map((problem) => (
-          <Message key={problem} tone="warning">
-            {problem}
-          </Message>
+function UnderWay({ all }: { all: readonly RunHead[] }) {
+  if (all.length === 0) return null;
+  return (
+    <Card title="Under way">
+      <ul class="list">
+        {all.map((run) => (
+          <li key={run.id}>
+            <div class="grow stack">
+              <RunLine run={run} />
+              <Progress done={run.progress?.done ?? 0} of={run.progress?.of ?? 1} />
+            </div>
+          </li>
         ))}
-        {problems.length === 0 && <Message tone="ok">Nodes can boot this image.</Message>}
-        {instance && <Built instance={instance} />}
-      </div>
-    )}
-  </Read>
-);
+      </ul>
+    </Card>
+  );
+}
 
 const NoImages = () => (
   <div class="empty">
@@ -99,11 +59,13 @@ const NoImages = () => (
   </div>
 );
 
-/** All images, and which nodes are set to them. */
-export function Images() {
+/** All images, and which nodes are set to them. `shown`: the one that is open at first. */
+export function Images({ shown }: { shown?: string | undefined }) {
   const seen = useStore(changesSeen);
   const { nodes } = useStore(cluster);
-  const [open, setOpen] = useState<string>();
+  const work = useStore(runs).filter(({ command }) => imageCommands.includes(command));
+  const underWay = work.filter(({ state }) => state === 'running');
+  const [open, setOpen] = useState(shown);
   const users = useMemo(() => {
     const found = new Map<string, string[]>();
     for (const { name, attributes } of nodes) {
@@ -118,6 +80,7 @@ export function Images() {
         <h1>Images</h1>
         <span class="muted">what nodes can boot or install, and which nodes are set to it</span>
       </header>
+      <UnderWay all={underWay} />
       <Card title="All images">
         <Read of={String(seen)} read={(signal) => get<NodesReply>('/osimages/ALLRESOURCES', signal)}>
           {(images) => {
@@ -131,7 +94,7 @@ export function Images() {
                       <div class="row wrap">
                         <div class="grow">
                           <div class="cut" title={name}>
-                            {name}
+                            <a href={linkTo(`/images/${inPath(name)}`)}>{name}</a>
                           </div>
                           <div class="muted small cut">
                             {['osvers', 'osarch', 'provmethod', 'profile']
@@ -150,7 +113,14 @@ export function Images() {
                           {open === name ? 'Hide' : 'Show'}
                         </button>
                       </div>
-                      {open === name && <Details image={name} />}
+                      {open === name && (
+                        <ImageDetails
+                          image={name}
+                          isDiskless={images[name]?.['provmethod'] !== 'install'}
+                          users={users.get(name)?.length ?? 0}
+                          turn={work.find(({ state }) => state !== 'running')?.id ?? ''}
+                        />
+                      )}
                     </div>
                   </li>
                 ))}

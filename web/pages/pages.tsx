@@ -4,6 +4,7 @@ import { Changes } from './changes.tsx';
 import { Consoles } from './consoles.tsx';
 import { Groups } from './groups.tsx';
 import { Images } from './images.tsx';
+import { Machines } from './machines.tsx';
 import { Networks } from './networks.tsx';
 import { NodePage } from './node.tsx';
 import { Nodes } from './nodes.tsx';
@@ -12,6 +13,7 @@ import { Policies } from './policies.tsx';
 import { RunPage } from './run.tsx';
 import { Runs } from './runs.tsx';
 import { SerialPage } from './serial.tsx';
+import { Servers } from './servers.tsx';
 import { TablePage } from './table.tsx';
 import { Tables } from './tables.tsx';
 
@@ -51,7 +53,14 @@ export const pages: readonly ConsolePage[] = [
   },
   { section: 'Cluster', path: '/groups', name: 'Groups', key: 'g', show: () => <Groups /> },
   { section: 'Cluster', path: '/consoles', name: 'Consoles', key: 's', show: () => <Consoles /> },
-  { section: 'Boot', path: '/images', name: 'Images', key: 'i', show: () => <Images /> },
+  { section: 'Cluster', path: '/machines', name: 'Machines', key: 'm', show: () => <Machines /> },
+  {
+    section: 'Boot',
+    path: '/images',
+    name: 'Images',
+    key: 'i',
+    show: ([name]) => <Images key={name} shown={name} />,
+  },
   { section: 'Boot', path: '/networks', name: 'Networks', key: 'w', show: () => <Networks /> },
   {
     section: 'Activity',
@@ -71,6 +80,7 @@ export const pages: readonly ConsolePage[] = [
     key: 't',
     show: ([name]) => (name === undefined ? <Tables /> : <TablePage key={name} name={name} />),
   },
+  { section: 'Management', path: '/servers', name: 'Servers', key: 's', show: () => <Servers /> },
 ];
 
 function decoded(segment: string): string {

@@ -30,11 +30,13 @@ const server = Type.Object({
   problem: Type.Optional(Type.String({ description: 'what is wrong, and what to do' })),
 });
 
+export const serversReply = Type.Object({ servers: Type.Array(server) });
+
 export const servers: Endpoint[] = [
   endpoint('GET /servers', {
     command: lsservers,
     reply: 'object',
-    returns: Type.Object({ servers: Type.Array(server) }),
+    returns: serversReply,
     summary: 'The servers of this database and the workers on service nodes.',
     description:
       'A worker is listed for a day after it was last heard of. A dry run of a command says which worker would do it for each node.',
