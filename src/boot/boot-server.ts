@@ -94,6 +94,7 @@ export class BootServer {
   /** What nodes find that boot one of the images. */
   readonly readiness: (snapshot: Snapshot, wanted: ImagesWanted) => Promise<ReadinessByImage>;
   readonly #settings: BootSettings;
+  readonly #bootServers: BootSurroundings['bootServers'];
   readonly #log: Logger;
   readonly #loaders: Loaders;
   readonly #overlayTimer: OverlayTimer;
@@ -128,6 +129,7 @@ export class BootServer {
     const { postscripts, sources } = remote;
     const { directory, tokenLifetime, newBoots } = settings;
     this.#settings = settings;
+    this.#bootServers = bootServers;
     this.#log = log;
     this.#data = data;
     this.#store = store;
@@ -138,7 +140,7 @@ export class BootServer {
     const closedSince = (node: string): Date | undefined => this.tokens.closedSince(node);
     const { shared } = store.database;
     const held = new HeldNames<Provisioning>('provisioning', provisioningMembers, { shared, servers, data, log });
-    const isServed = (): boolean => this.isServed;
+    const isServed = (node: string): boolean => this.servedNodes()(node);
     this.watcher = new BootWatcher({ reports, status, isServed, closedSince, held, server: servers.name }, settings);
     const tokens = (this.tokens = new BootTokens(store, index, {
       lifetime: tokenLifetime * 1_000,
@@ -277,6 +279,13 @@ export class BootServer {
   /** Whether machines can fetch anything here. */
   get isServed(): boolean {
     return (this.#settings.listen ?? this.#settings.tftpListen) !== undefined;
+  }
+
+  /** Whether a node can fetch anything, here or from one of its workers. */
+  servedNodes(): (node: string) => boolean {
+    if (this.isServed) return () => true;
+    const workers = this.#bootServers.bootWorkers(this.index.snapshot);
+    return (node) => (workers?.(node).length ?? 0) > 0;
   }
 
   /** Sentences about boot loaders that firmware may ask for and that are not here. */

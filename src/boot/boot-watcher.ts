@@ -42,8 +42,8 @@ export interface Claimant {
 interface Surroundings {
   readonly reports: BootReports;
   readonly status: Pick<NodeStatus, 'note' | 'flush'>;
-  /** Whether machines can fetch anything here. */
-  isServed(): boolean;
+  /** Whether the node can fetch anything. */
+  isServed(node: string): boolean;
   /** Since when the node's system runs, as far as anything shows. */
   closedSince(node: string): Date | undefined;
   /** Nodes that one server of a database boots at a time. */
@@ -219,7 +219,7 @@ export class BootWatch {
     const notes = boot?.notes.filter(({ at }) => at >= from) ?? [];
     const why = diagnose(boot && { ...boot, notes }, {
       state,
-      isServed: isServed(),
+      isServed: isServed(this.node),
       answered: undefined,
       foreign: reports.foreignOf(this.node),
       closedSince: closedSince(this.node),

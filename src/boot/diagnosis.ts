@@ -6,7 +6,7 @@ import { isLocalState } from './states.ts';
 export interface Circumstances {
   /** What it is to boot. */
   readonly state: string;
-  /** Whether machines can fetch anything here. */
+  /** Whether it can fetch anything. */
   readonly isServed: boolean;
   /** When DHCP has given it an address, the oldest first; undefined: that is not known. */
   readonly answered: readonly Date[] | undefined;

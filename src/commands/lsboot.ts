@@ -28,6 +28,7 @@ export const lsboot = query({
     const reader = effectiveReader(snapshot);
     const reservations = reservationsOf(snapshot);
     const now = new Date();
+    const isServed = boot.servedNodes();
     const nodes = selection.nodes ?? [];
     const macs = new Map(nodes.map((node) => [node, reservations.ofNode(node).map(({ mac }) => mac)]));
     const { answered, unknown } = await answersOfDhcp(nodeDhcp, new Set([...macs.values()].flat()));
@@ -47,7 +48,7 @@ export const lsboot = query({
         const changed = isImageState(state) ? changedSince(reader, node, state) : undefined;
         const seen = diagnose(own, {
           state,
-          isServed: boot.isServed,
+          isServed: isServed(node),
           answered: answersOf(node),
           foreign: boot.reports.foreignOf(node),
           closedSince: boot.tokens.closedSince(node),

@@ -67,7 +67,7 @@ export const longest: readonly RegExp[] = [
   /^test\/packaging\//,
   /^test\/boot\/(ipv6-firmware|other-architecture|uefi-disk)\.test/,
   /^test\/docs\/(boot|images|machines|names)\.test/,
-  /^test\/bus\/(hardware|networks)\.test/,
+  /^test\/bus\/(boot-machine|hardware|networks)\.test/,
   /^test\/(remote|update)\/many\.test/,
   /\/(crash|kill|long-work-kill)\.test/,
   /\/lab\.test/,

@@ -34,6 +34,10 @@ export interface WorldOptions {
   readonly config?: string;
   /** The site's own loaders and RAM disks. */
   readonly bootDirectory?: string;
+  /** Makes what the server needs before its first start, in its data directory; answers its environment. Without, it has none besides. */
+  readonly prepare?: (data: string, network: BootNetwork) => Promise<Readonly<Record<string, string>>>;
+  /** False: the server serves no boot files itself. */
+  readonly listens?: boolean;
   /** How the definitions reach the server. */
   readonly send?: (server: TestServer, request: AdminRequest) => Promise<unknown>;
 }
@@ -83,6 +87,8 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
     images: wanted = ['ram', 'disk'],
     config = '',
     bootDirectory,
+    prepare,
+    listens = true,
     send = sendNow,
   } = options;
   const network = makeBootNetwork(machines.length);
@@ -93,16 +99,19 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
   let server: TestServer | undefined;
   let hypervisor: LibvirtLab | undefined;
   let router: LabChild | undefined;
+  const listeners = listens ? `listen = ["${address}:80"]\ntftpListen = ["${address}:69"]\n` : '';
   const own = bootDirectory === undefined ? '' : `directory = "${bootDirectory}"\n`;
+  let environment: Readonly<Record<string, string>> = {};
   const start = async (): Promise<TestServer> =>
     startServer({
       data,
       namespace,
-      config: `${config}\n${hypervisor ? hardwareSettings(hypervisor) : ''}[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n${own}[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
+      config: `${config}\n${hypervisor ? hardwareSettings(hypervisor) : ''}[boot]\n${listeners}${own}[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
       environment: {
         MUSTER_DHCP_DAEMON: 'process',
         MUSTER_REMOTE_NETWORKS: `${bootNet.net}/16`,
         MUSTER_HARDWARE_NETWORKS: `127.0.0.0/8,::1/128,${bootNet.net}/16`,
+        ...environment,
       },
     });
   const stop = async (): Promise<void> => {
@@ -117,6 +126,7 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
     router = startSilentRouter(network, top);
     mkdirSync(data);
     mkdirSync(installdir);
+    environment = (await prepare?.(data, network)) ?? environment;
     for (const image of wanted) {
       const kind = methods[image] === 'statelite' ? 'statelite' : 'netboot';
       const place = join(installdir, kind, 'debian12', machineArch, image);
