@@ -7,6 +7,8 @@ const windowSize = 16;
 /** Milliseconds after which what nobody has confirmed is sent again, and after which an idle channel asks whether the other end is there. */
 const repeatAfter = 1_000;
 const probeAfter = 3_000;
+/** Ticks of a second without a frame, or without a confirmation of what was sent, after which the other end is given up. A process that was paused itself has not ticked. */
+const silentTicks = 20;
 
 const headSize = 16;
 const frameVersion = 1;
@@ -97,6 +99,8 @@ export class Channel implements AsyncIterable<Uint8Array> {
   /** When something was confirmed last, or the oldest that is not was sent. */
   #progress = performance.now();
   #heard = performance.now();
+  #silent = 0;
+  #stuck = 0;
   readonly #timer: NodeJS.Timeout;
 
   readonly #inbox: Frame[] = [];
@@ -151,6 +155,7 @@ export class Channel implements AsyncIterable<Uint8Array> {
       return;
     }
     this.#heard = performance.now();
+    this.#silent = 0;
     this.#confirm(frame);
     if (frame.kind === kinds.confirmation) return;
     // A gap is filled when it is sent again; what came already is confirmed once more.
@@ -238,7 +243,10 @@ export class Channel implements AsyncIterable<Uint8Array> {
       this.#unconfirmed.delete(sequence);
     }
     this.#allowed = Math.max(this.#allowed, Math.min(allowed, confirmed + windowSize));
-    if (this.#unconfirmed.size < before) this.#progress = performance.now();
+    if (this.#unconfirmed.size < before) {
+      this.#progress = performance.now();
+      this.#stuck = 0;
+    }
     this.#transmit();
     if (this.#unconfirmed.size === 0) this.#settled?.();
   }
@@ -261,6 +269,11 @@ export class Channel implements AsyncIterable<Uint8Array> {
 
   #tick(): void {
     const now = performance.now();
+    this.#stuck = this.#unconfirmed.size > 0 ? this.#stuck + 1 : 0;
+    if (++this.#silent > silentTicks || this.#stuck > silentTicks) {
+      this.end(new Fault('unavailable', `The other end of the channel has not answered for ${silentTicks} s.`));
+      return;
+    }
     if (this.#unconfirmed.size > 0 && now - this.#progress >= repeatAfter) {
       this.#progress = now;
       for (const [sequence, { piece, isLast }] of this.#unconfirmed) this.#transmitPiece(sequence, piece, isLast);

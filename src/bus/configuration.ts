@@ -2,10 +2,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Fault } from '../core/errors.ts';
 import { makeDirectory, writeFileAtomically } from '../core/files.ts';
 import { pieceSize } from './channel.ts';
+import { seedIn, workerFile } from './login.ts';
 import { busPlaces } from './places.ts';
+import { sealKeyOf } from './seals.ts';
 import { isWorkerName, permissions } from './subjects.ts';
 
-interface Login {
+interface NatsLogin {
   readonly who: string;
   /** Of the nkey. */
   readonly publicKey: string;
@@ -13,7 +15,7 @@ interface Login {
 }
 
 /** The logins of the server and of all workers that have a key or get one now. Keys that are there stay. */
-export async function makeLogins(data: string, named: readonly string[]): Promise<Login[]> {
+export async function makeLogins(data: string, named: readonly string[]): Promise<NatsLogin[]> {
   // Only who makes keys loads it.
   const { createUser, fromSeed } = await import('@nats-io/nkeys');
   const places = busPlaces(data);
@@ -25,26 +27,42 @@ export async function makeLogins(data: string, named: readonly string[]): Promis
   const present = readdirSync(places.workers).flatMap((file) =>
     file.endsWith('.seed') && isWorkerName(file.slice(0, -'.seed'.length)) ? file.slice(0, -'.seed'.length) : [],
   );
-  /** The public part of the key in a file; a new key if there is no file. */
-  const publicKeyAt = (file: string): string => {
-    if (!existsSync(file)) writeFileAtomically(file, `${Buffer.from(createUser().getSeed()).toString()}\n`, 0o600);
+  /** The key in a file; a new one if there is no file. */
+  const seedAt = (file: string): string => {
+    if (!existsSync(file)) return Buffer.from(createUser().getSeed()).toString();
+    const seed = seedIn(readFileSync(file, 'utf8'));
+    if (seed !== undefined && isKey(seed)) return seed;
+    throw new Fault('invalid', `${file} does not hold the seed of an nkey. Remove it to have a new one made.`);
+  };
+  const isKey = (seed: string): boolean => {
     try {
-      return fromSeed(new TextEncoder().encode(readFileSync(file, 'utf8').trim())).getPublicKey();
-    } catch (error) {
-      throw new Fault('invalid', `${file} does not hold the seed of an nkey. Remove it to have a new one made.`, {
-        cause: error,
-      });
+      return publicKeyOf(seed) !== '';
+    } catch {
+      return false;
     }
+  };
+  const publicKeyOf = (seed: string): string => fromSeed(new TextEncoder().encode(seed)).getPublicKey();
+  const server = seedAt(places.server);
+  keep(places.server, `${server}\n`);
+  const workerKey = (name: string): string => {
+    const seed = seedAt(places.worker(name));
+    // Files of earlier versions, or of another key of the servers, have no key for messages, or the wrong one.
+    keep(places.worker(name), workerFile(seed, sealKeyOf(server, name)));
+    return publicKeyOf(seed);
   };
   const workers = [...new Set([...present, ...named])].toSorted();
   return [
-    { who: 'servers', publicKey: publicKeyAt(places.server), permissions: permissions.server },
+    { who: 'servers', publicKey: publicKeyOf(server), permissions: permissions.server },
     ...workers.map((name) => ({
       who: `worker ${name}`,
-      publicKey: publicKeyAt(places.worker(name)),
+      publicKey: workerKey(name),
       permissions: permissions.worker(name),
     })),
   ];
+}
+
+function keep(file: string, content: string): void {
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileAtomically(file, content, 0o600);
 }
 
 interface NatsOptions {
@@ -52,7 +70,7 @@ interface NatsOptions {
   /** Files of the NATS server. */
   readonly certificate: string;
   readonly key: string;
-  readonly logins: readonly Login[];
+  readonly logins: readonly NatsLogin[];
 }
 
 /** Room for the head of a frame, and a piece in it. */

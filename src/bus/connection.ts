@@ -1,16 +1,18 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { NatsConnection, TlsOptions } from '@nats-io/transport-node';
-import { Fault } from '../core/errors.ts';
+import type { NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../core/log.ts';
+import { type Login, readLogin, readOrRefuse } from './login.ts';
+import type { Seals } from './seals.ts';
+import { isWithin, workerOf } from './subjects.ts';
+import { GuardedTransport } from './transport.ts';
 
 export interface BusAccess {
   readonly servers: readonly string[];
   /** Files. */
   readonly ca: string;
   readonly credentials: string;
-  /** As NATS lists the connection. */
-  readonly name: string;
+  /** The worker that this is; absent: a server. */
+  readonly worker?: string;
 }
 
 type Handler = (subject: string, data: Uint8Array) => void;
@@ -20,6 +22,9 @@ const connectTimeout = 5_000;
 const retryAfter = 1_000;
 /** Twice without an answer, and the connection counts as broken. */
 const pingEvery = 2_000;
+/** Milliseconds in which the same is logged so often at most: whoever disturbs does not fill the log. */
+const logEvery = 60_000;
+const mostLogged = 5;
 
 /**
  * A connection to NATS that is made again whenever it breaks. What is published without one is dropped: whoever needs an answer sends
@@ -28,6 +33,10 @@ const pingEvery = 2_000;
 export class Bus {
   readonly #access: BusAccess;
   readonly #log: Logger;
+  readonly #seals: Seals;
+  /** As NATS lists the connection, and the log. */
+  readonly #name: string;
+  readonly #logged = new Map<string, number[]>();
   readonly #handlers = new Map<string, Handler>();
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>;
@@ -38,9 +47,10 @@ export class Bus {
   constructor(access: BusAccess, log: Logger) {
     this.#access = access;
     this.#log = log;
-    const seed = readSeed(access.credentials);
-    const ca = readAuthority(access.ca);
-    this.#running = this.#run(seed, ca);
+    this.#name = access.worker === undefined ? 'muster server' : `muster worker ${access.worker}`;
+    const login = readLogin(access.credentials, access.worker);
+    this.#seals = login.seals;
+    this.#running = this.#run(login, readOrRefuse(access.ca, 'The certificate authority of NATS'));
   }
 
   /** What is wrong, in a sentence. */
@@ -56,7 +66,7 @@ export class Bus {
   publish(subject: string, data: Uint8Array): void {
     if (!this.#connection || this.#connection.isClosed()) return;
     try {
-      this.#connection.publish(subject, data);
+      this.#connection.publish(subject, workerOf(subject) === undefined ? data : this.#seals.seal(subject, data));
     } catch (error) {
       // It may have broken just now, or NATS takes smaller messages only.
       this.#broken(error as Error);
@@ -74,12 +84,12 @@ export class Bus {
     await this.#running;
   }
 
-  async #run(seed: Uint8Array, ca: string): Promise<void> {
+  async #run(login: Login, ca: string): Promise<void> {
     const { signal } = this.#stopped;
     const { servers } = this.#access;
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
-        const connection = await this.#connect(new URL(servers[attempt % servers.length]!), seed, ca);
+        const connection = await this.#connect(new URL(servers[attempt % servers.length]!), login, ca);
         if (signal.aborted) await connection.close();
         await this.#use(connection);
       } catch (error) {
@@ -89,19 +99,14 @@ export class Bus {
     }
   }
 
-  async #connect({ hostname, port }: URL, seed: Uint8Array, ca: string): Promise<NatsConnection> {
+  async #connect({ hostname, port }: URL, { seed }: Login, ca: string): Promise<NatsConnection> {
     // Only servers with a bus load it.
-    const { connect, nkeyAuthenticator } = await import('@nats-io/transport-node');
-    const options: TlsOptions & { readonly host: string } = {
-      ca,
-      // What its certificate must be for, if it is an address; names it knows by itself.
-      host: hostname.replace(/^\[|\]$/g, ''),
-    };
-    return connect({
+    const { NatsConnectionImpl, nkeyAuthenticator, setTransportFactory } = await import('@nats-io/transport-node');
+    setTransportFactory({ factory: () => new GuardedTransport(ca) });
+    return NatsConnectionImpl.connect({
       servers: port === '' ? hostname : `${hostname}:${port}`,
-      name: this.#access.name,
-      tls: options,
-      authenticator: nkeyAuthenticator(seed),
+      name: this.#name,
+      authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
       reconnect: false,
       ignoreClusterUpdates: true,
       timeout: connectTimeout,
@@ -116,20 +121,33 @@ export class Bus {
     this.#connection = connection;
     for (const [subject, handler] of this.#handlers) this.#listen(connection, subject, handler);
     this.#problem = undefined;
-    this.#log.info(`connected to NATS at ${connection.getServer()}`);
+    if (this.#mayLog('connected')) this.#log.info(`connected to NATS at ${connection.getServer()}`);
     void this.#watch(connection);
     const error = await connection.closed();
     this.#connection = undefined;
     if (!this.#stopped.signal.aborted) this.#broken(error ?? new Error('the connection was closed'));
   }
 
-  #listen(connection: NatsConnection, subject: string, handler: Handler): void {
-    connection.subscribe(subject, {
+  #listen(connection: NatsConnection, subscription: string, handler: Handler): void {
+    connection.subscribe(subscription, {
       callback: (error, message) => {
-        if (error) this.#log.error({ err: error }, `NATS does not let ${this.#access.name} read ${subject}`);
-        else this.#handle(handler, message.subject, message.data);
+        if (error) {
+          if (this.#mayLog('subscription'))
+            this.#log.error({ err: error }, `NATS does not let ${this.#name} read ${subscription}`);
+        } else this.#receive(handler, subscription, message.subject, message.data);
       },
     });
+  }
+
+  /** Only what was made for this subject by somebody who has the key, and is within what was asked for. */
+  #receive(handler: Handler, subscription: string, subject: string, data: Uint8Array): void {
+    const isOpen = workerOf(subject) === undefined;
+    const message = isWithin(subject, subscription) ? (isOpen ? data : this.#seals.open(subject, data)) : undefined;
+    if (message) this.#handle(handler, subject, message);
+    else if (this.#mayLog('unsealed'))
+      this.#log.warn(
+        `A message on ${JSON.stringify(subject.slice(0, 200))} is dropped: it is not sealed as this version of muster does it. If it comes from a worker, install the version of the server there, run muster bus-config again, and copy the file of that worker to it.`,
+      );
   }
 
   /** What is thrown here would end the connection. */
@@ -137,52 +155,38 @@ export class Bus {
     try {
       handler(subject, data);
     } catch (error) {
-      this.#log.error({ err: error }, `a message on ${subject} could not be worked on`);
+      if (this.#mayLog('handler')) this.#log.error({ err: error }, `a message on ${subject} could not be worked on`);
     }
   }
 
   /** NATS reports what it does not permit only here. */
   async #watch(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status())
-      if (status.type === 'error') this.#log.error({ err: status.error }, 'NATS refused something');
+      if (status.type === 'error' && this.#mayLog('refused'))
+        this.#log.error({ err: status.error }, 'NATS refused something');
   }
 
   #broken(error: Error): void {
     const servers = this.#access.servers.join(', ');
     const problem = `There is no connection to NATS (${servers}): ${reasonOf(error)}.`;
-    if (problem !== this.#problem) this.#log.error(problem);
+    if (problem !== this.#problem && this.#mayLog('broken')) this.#log.error(problem);
     this.#problem = problem;
+  }
+
+  #mayLog(what: string): boolean {
+    const now = performance.now();
+    const lately = (this.#logged.get(what) ?? []).filter((at) => now - at < logEvery);
+    this.#logged.set(what, lately);
+    return lately.length < mostLogged && lately.push(now) > 0;
   }
 }
 
 /** The cause says what the outer error only hints at. */
 function reasonOf(error: Error): string {
   const cause = error.cause instanceof Error ? reasonOf(error.cause) : undefined;
+  if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return 'connection refused';
   const text = cause !== undefined && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
   return text.toLowerCase().includes('authorization') || text.toLowerCase().includes('authentication')
     ? `NATS does not accept the key in the file of the setting bus.credentials (${text})`
     : text;
-}
-
-function readSeed(file: string): Uint8Array {
-  const text = readOrRefuse(file, 'The key for NATS').trim();
-  if (!/^SU[A-Z2-7]{56}$/.test(text))
-    throw new Fault(
-      'invalid',
-      `${file} does not hold the seed of an nkey. Make the keys with muster bus-config, and copy the file from there.`,
-    );
-  return new TextEncoder().encode(text);
-}
-
-const readAuthority = (file: string): string => readOrRefuse(file, 'The certificate authority of NATS');
-
-function readOrRefuse(file: string, what: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new Fault('invalid', [
-      `${what} cannot be read: ${(error as Error).message}.`,
-      'Make the files of the bus with muster bus-config on the server, and copy those of a worker to it.',
-    ]);
-  }
 }

@@ -54,7 +54,7 @@ interface BusGround {
 
 /** The workers that a server can give work to; undefined where no NATS servers are set. */
 export function openWorkers(settings: BusSettings, { data, version, log }: BusGround): Workers | undefined {
-  const bus = openBus(settings, busPlaces(data).server, 'muster server', { data, log });
+  const bus = openBus(settings, busPlaces(data).server, undefined, { data, log });
   return bus && new Workers(bus, version, log, settings.jobSeconds * 1_000);
 }
 
@@ -63,16 +63,17 @@ type WorkerOptions = ConstructorParameters<typeof WorkerEnd>[1];
 /** A worker's end of the bus. */
 export function openWorkerEnd(settings: BusSettings, data: string, options: WorkerOptions): WorkerEnd | undefined {
   const { name, log } = options;
-  const bus = openBus(settings, busPlaces(data).worker(name), `muster worker ${name}`, { data, log });
+  const bus = openBus(settings, busPlaces(data).worker(name), name, { data, log });
   return bus && new WorkerEnd(bus, options);
 }
 
 function openBus(
   { servers, ca, credentials }: BusSettings,
   own: string,
-  name: string,
+  worker: string | undefined,
   { data, log }: Omit<BusGround, 'version'>,
 ): Bus | undefined {
   if (servers === undefined) return undefined;
-  return new Bus({ servers, ca: ca ?? busPlaces(data).authority, credentials: credentials ?? own, name }, log);
+  const access = { servers, ca: ca ?? busPlaces(data).authority, credentials: credentials ?? own };
+  return new Bus({ ...access, ...(worker !== undefined && { worker }) }, log);
 }

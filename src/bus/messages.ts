@@ -6,7 +6,7 @@ import { schemaCheck } from '../core/schema-check.ts';
 import type { Loose } from '../core/settings.ts';
 
 /** Raised with every change of what travels over the bus: ends of different protocols do not work together. */
-export const protocol = 3;
+export const protocol = 4;
 
 /** Bytes of the largest message: a job with what its nodes have in common, or the result of a node that printed a lot. */
 export const largestJob = 32 * 1024 * 1024;

@@ -38,6 +38,21 @@ export const permissions = {
   }),
 };
 
+/** The worker that a message goes to or comes from; undefined: it is for all of them. */
+export function workerOf(subject: string): string | undefined {
+  const worker = /^muster\.(?:to|from)\.([^.]+)\./.exec(subject)?.[1];
+  return worker === undefined ? undefined : nameOf(worker);
+}
+
+/** Whether a subscription can bring messages on the subject. */
+export function isWithin(subject: string, subscription: string): boolean {
+  const parts = subject.split('.');
+  const wanted = subscription.split('.');
+  const isOpen = wanted.at(-1) === '>';
+  if (isOpen ? parts.length < wanted.length : parts.length !== wanted.length) return false;
+  return wanted.every((each, index) => each === '>' || each === '*' || each === parts[index]);
+}
+
 /** The parts of a subject that a message came by. */
 export interface Address {
   readonly worker: string;
@@ -51,3 +66,7 @@ export function readSubject(subject: string): Address {
   const [, , worker = '', instance = '', kind = '', server = '', channel = ''] = subject.split('.');
   return { worker: nameOf(worker), instance, kind, server, channel };
 }
+
+/** Processes number the channels that they open; undefined: that is no such number. */
+export const readChannelNumber = (text: string): number | undefined =>
+  /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;

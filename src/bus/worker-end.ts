@@ -6,11 +6,12 @@ import { Channel, isFirst, isReset, readFrame, resetFrame } from './channel.ts';
 import type { Bus } from './connection.ts';
 import { type Duty, readDuty } from './duties.ts';
 import { encoded, largestJob, type Presence, protocol, readNotice, readServerPresence } from './messages.ts';
-import { readSubject, subjects } from './subjects.ts';
+import { EndedChannels } from './ended-channels.ts';
+import { readChannelNumber, readSubject, subjects } from './subjects.ts';
 import { announceEvery, lookEvery, questionsPrefix, silentLooks } from './workers.ts';
 
-/** Ids of channels that are over: what is sent twice does not begin them again. */
-const endedKept = 10_000;
+/** Servers that are known at a time. */
+const mostServers = 256;
 
 interface Server {
   silent: number;
@@ -38,9 +39,13 @@ export class WorkerEnd {
   readonly #bus: Bus;
   readonly #options: WorkerOptions;
   readonly #servers = new Map<string, Server>();
-  readonly #ended = new Set<string>();
+  /** Of each server, as long as this process runs: what is sent once more, by whomever, does not begin a job again. */
+  readonly #ended = new Map<string, EndedChannels>();
+  #asked = 0;
   readonly #timers: readonly NodeJS.Timeout[];
   #state: Presence['state'] = 'ready';
+  /** The last notice of a server. */
+  #noted: string | undefined;
   /** Bytes of the last duty that could not be read. */
   #unreadable: number | undefined;
 
@@ -62,7 +67,7 @@ export class WorkerEnd {
     const [known] = this.#servers;
     if (!known) return undefined;
     const [serverId, server] = known;
-    return this.#channel(server, serverId, `${questionsPrefix}${randomUUID()}`);
+    return this.#channel(server, serverId, `${questionsPrefix}${++this.#asked}`);
   }
 
   /** Servers need not wait for the next sign of life. */
@@ -96,7 +101,7 @@ export class WorkerEnd {
     if (!server) return;
     const known = this.#servers.get(server.server);
     if (known) known.silent = 0;
-    else {
+    else if (this.#servers.size < mostServers) {
       this.#servers.set(server.server, { silent: 0, channels: new Map() });
       // It need not wait for the next time.
       this.#announce();
@@ -116,12 +121,19 @@ export class WorkerEnd {
     const { kind, server, channel } = readSubject(subject);
     if (kind === 'notice') {
       const notice = readNotice(data);
-      if (notice) this.#options.log.warn(notice.sentence);
+      if (notice) this.#note(notice.sentence);
     } else if (kind === 'duty') {
       const duty = readDuty(data);
       if (duty) this.#options.takeDuty(duty);
       else this.#unreadableDuty(data.length);
     } else if (kind === 'job') this.#frame(server, channel, data);
+  }
+
+  /** Once, however often it comes. */
+  #note(sentence: string): void {
+    if (sentence === this.#noted) return;
+    this.#noted = sentence;
+    this.#options.log.warn(sentence);
   }
 
   /** It is sent again and again, and logged once. */
@@ -139,8 +151,13 @@ export class WorkerEnd {
     const server = this.#servers.get(serverId);
     const channel = server?.channels.get(id);
     if (channel) channel.receive(frame);
-    else if (server && isFirst(frame) && !this.#ended.has(id)) this.#begin(server, serverId, id).receive(frame);
+    else if (server && isFirst(frame) && this.#isNew(serverId, id)) this.#begin(server, serverId, id).receive(frame);
     else if (!isReset(frame)) this.#bus.publish(this.#to(serverId, id), resetFrame());
+  }
+
+  #isNew(serverId: string, id: string): boolean {
+    const number = readChannelNumber(id);
+    return number !== undefined && this.#ended.get(serverId)?.has(number) !== true;
   }
 
   #begin(server: Server, serverId: string, id: string): Channel {
@@ -156,8 +173,11 @@ export class WorkerEnd {
       largest: largestJob,
       ended: () => {
         server.channels.delete(id);
-        this.#ended.add(id);
-        if (this.#ended.size > endedKept) this.#ended.delete(this.#ended.values().next().value!);
+        const number = readChannelNumber(id);
+        if (number === undefined) return;
+        const ended = this.#ended.get(serverId) ?? new EndedChannels();
+        this.#ended.set(serverId, ended);
+        ended.add(number);
       },
     });
     server.channels.set(id, channel);

@@ -13,7 +13,7 @@ import {
   type ServerPresence,
   type Service,
 } from './messages.ts';
-import { isWorkerName, readSubject, subjects } from './subjects.ts';
+import { isWorkerName, readChannelNumber, readSubject, subjects } from './subjects.ts';
 
 /** Milliseconds between two signs of life. */
 export const announceEvery = 2_000;
@@ -67,8 +67,8 @@ interface Instance {
   silent: number;
   readonly channels: Map<string, Channel>;
   readonly memory: Memory;
-  /** The last channel that the worker has opened. */
-  asked: string | undefined;
+  /** The number of the last channel that the worker has opened. */
+  asked: number;
 }
 
 interface Known {
@@ -102,6 +102,8 @@ export class Workers {
   #takeQuestions: TakeQuestions | undefined;
   #decideDuties: DecideDuties | undefined;
   #complained: number | undefined;
+  /** That were opened. Each has a number, so that workers know what is over. */
+  #channels = 0;
 
   constructor(bus: Bus, version: string, log: Logger, jobTimeout: number) {
     this.#bus = bus;
@@ -283,7 +285,7 @@ export class Workers {
     return theirs === protocol && version === this.#version;
   }
 
-  #open(name: string, instance: Instance, id: string = randomUUID()): Channel {
+  #open(name: string, instance: Instance, id: string = String(++this.#channels)): Channel {
     const subject = subjects.toWorker(name, instance.id, this.id, id);
     const channel = new Channel({
       transmit: (frame) => this.#bus.publish(subject, frame),
@@ -299,9 +301,12 @@ export class Workers {
 
   /** One channel at a time: what it begins with may be sent twice, and ids of channels that are over are its own. */
   #mayAsk(name: string, instance: Instance, id: string): boolean {
-    if (!this.#takeQuestions || !id.startsWith(questionsPrefix) || id === instance.asked) return false;
+    if (!this.#takeQuestions || !id.startsWith(questionsPrefix)) return false;
+    // What comes again begins nothing.
+    const number = readChannelNumber(id.slice(questionsPrefix.length));
+    if (number === undefined || number <= instance.asked) return false;
     if (this.#objection(name, instance) !== undefined) return false;
-    instance.asked = id;
+    instance.asked = number;
     for (const [other, channel] of instance.channels)
       if (other.startsWith(questionsPrefix))
         channel.end(new Fault('unavailable', 'The worker has opened another channel.'));
@@ -336,7 +341,7 @@ function newInstance(id: string, presence: Presence): Instance {
     },
     give: (bytes) => (held -= bytes),
   };
-  return { id, presence, heard: Date.now(), silent: 0, channels: new Map(), memory, asked: undefined };
+  return { id, presence, heard: Date.now(), silent: 0, channels: new Map(), memory, asked: 0 };
 }
 
 const absent = ({ presence: { state } }: Instance): string =>

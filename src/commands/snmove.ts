@@ -41,11 +41,15 @@ export const snmove = change({
   *select(snapshot, { range, from = '' }, { ranges }): Interruptible<Selection> {
     if (range !== undefined) return selectNodes(snapshot, { range, refuseEmpty: true }, { ranges });
     const nodes = yield* nodesBehind(snapshot, from, ranges.sees);
-    if (nodes.length === 0)
-      throw new Fault('invalid', `No node has "${from}" as its first service node (servicenode). Nothing was changed.`);
     return { objects: nodes, nodes };
   },
   *plan(draft, given, { ranges, selection: { nodes = [] } }): Interruptible<Answer> {
+    // Not said before the policy has answered: whoever may not ask does not hear which names are service nodes.
+    if (nodes.length === 0)
+      throw new Fault(
+        'invalid',
+        `No node has "${given.from}" as its first service node (servicenode). Nothing was changed.`,
+      );
     const reader = effectiveReader(draft.base);
     const known = new ServiceNodes(reader, ranges.sees);
     checkDestination(known, given.servicenode);

@@ -125,7 +125,7 @@ test('the key of a worker copies zones and changes nothing', () => {
 test('a worker logs once that it cannot read what it is to serve', async () => {
   const { server, nats } = cluster;
   const { authority: ca, server: credentials } = busPlaces(server.data);
-  const bus = new Bus({ servers: [nats.url], ca, credentials, name: 'a test' }, createLog('silent'));
+  const bus = new Bus({ servers: [nats.url], ca, credentials }, createLog('silent'));
   const instance = await new Promise<string>((resolve) =>
     bus.subscribe(subjects.allPresence, (subject) => resolve(readSubject(subject).instance)),
   );

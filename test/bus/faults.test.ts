@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { connect, nkeyAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Channel, readFrame } from '../../src/bus/channel.ts';
+import { readLogin } from '../../src/bus/login.ts';
 import { protocol } from '../../src/bus/messages.ts';
+import { busPlaces } from '../../src/bus/places.ts';
+import type { Seals } from '../../src/bus/seals.ts';
 import { Fault } from '../../src/core/errors.ts';
 import { ensureCertificates } from '../../src/rest/http/certificates.ts';
 import { temporaryDirectory } from '../harness/server.ts';
@@ -40,18 +43,30 @@ afterAll(async () => {
   await bmcs?.stop();
 });
 
-/** Logs in to NATS with the key of somebody. */
-function login(seed: string): Promise<NatsConnection> {
+/** A connection to NATS with the key of a worker. */
+interface Visitor {
+  readonly nats: NatsConnection;
+  readonly seals: Seals;
+  /** As that worker does it. */
+  publish(subject: string, message: string | Uint8Array): void;
+}
+
+async function login(worker: string): Promise<Visitor> {
   const { data } = cluster.server;
   const ca = readFileSync(join(data, 'bus/ca.pem'), 'utf8');
-  const key = new TextEncoder().encode(readFileSync(join(data, 'bus', seed), 'utf8').trim());
+  const { seed, seals } = readLogin(busPlaces(data).worker(worker), worker);
   const options = { ca, host: '127.0.0.1' };
-  return connect({
+  const nats = await connect({
     servers: cluster.nats.url.slice('tls://'.length),
     tls: options,
-    authenticator: nkeyAuthenticator(key),
+    authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
     reconnect: false,
   });
+  return {
+    nats,
+    seals,
+    publish: (subject, message) => nats.publish(subject, seals.seal(subject, Buffer.from(message))),
+  };
 }
 
 test('a server without a bus loads nothing of NATS', () => {
@@ -96,7 +111,7 @@ test('a second worker of the same name gets no work until the first is gone', as
 
 test('a worker of another version is listed with a sentence and gets no work', async () => {
   const { server } = cluster;
-  const worker = await login('workers/sn2.seed');
+  const worker = await login('sn2');
   const presence = {
     protocol,
     version: '9.9.9',
@@ -118,14 +133,14 @@ test('a worker of another version is listed with a sentence and gets no work', a
   worker.publish('muster.from.sn2.other.here', new Uint8Array(500_000));
   worker.publish('muster.from.sn2.other.here', JSON.stringify({ ...presence, state: 'gone' }));
   await cluster.listed('sn2', ({ state }) => state === 'gone');
-  await worker.close();
+  await worker.nats.close();
   expect((await server.call('GET', '/health')).status).toBe(200);
 });
 
 test('a worker that lies is believed only what its job can bring', async () => {
   const { server } = cluster;
   const { version } = await server.ok('GET', '/health');
-  const worker = await login('workers/sn2.seed');
+  const worker = await login('sn2');
   const presence = { protocol, version, host: 'elsewhere', since: Date.now(), jobs: 0, nodes: 0, state: 'ready' };
   const answers = [
     { is: 'begin', question: 0, nodes: ['n1', 'n3'] },
@@ -144,7 +159,7 @@ test('a worker that lies is believed only what its job can bring', async () => {
     },
   ];
   const channels = new Map<string, Channel>();
-  worker.subscribe('muster.to.sn2.liar.>', {
+  worker.nats.subscribe('muster.to.sn2.liar.>', {
     callback: (_error, { subject, data }) => {
       if (!subject.includes('.job.')) return;
       let channel = channels.get(subject);
@@ -153,7 +168,7 @@ test('a worker that lies is believed only what its job can bring', async () => {
         channels.set(subject, (channel = new Channel({ transmit, largest: 1_000_000 })));
         for (const answer of answers) void channel.send(Buffer.from(JSON.stringify(answer)));
       }
-      channel.receive(readFrame(data)!);
+      channel.receive(readFrame(worker.seals.open(subject, data)!)!);
     },
   });
   const announce = (state: string): void =>
@@ -198,24 +213,24 @@ test('a worker that lies is believed only what its job can bring', async () => {
   clearInterval(announcing);
   announce('gone');
   await cluster.listed('sn2', ({ state }) => state === 'gone');
-  await worker.close();
+  await worker.nats.close();
   for (const channel of channels.values()) channel.close(new Fault('unavailable', 'over'));
 });
 
 describe('NATS lets a worker', () => {
   test('read and write nothing of another', async () => {
-    const worker = await login('workers/sn2.seed');
+    const worker = await login('sn2');
     const refusals: string[] = [];
     const watching = (async () => {
-      for await (const status of worker.status()) if (status.type === 'error') refusals.push(status.error.message);
+      for await (const status of worker.nats.status()) if (status.type === 'error') refusals.push(status.error.message);
     })();
     for (const subject of ['muster.to.sn1.>', 'muster.>', 'muster.from.>', '>'])
-      worker.subscribe(subject, { callback: () => undefined });
+      worker.nats.subscribe(subject, { callback: () => undefined });
     for (const subject of ['muster.from.sn1.x.here', 'muster.to.sn1.x.notice', 'muster.all.server'])
-      worker.publish(subject, '{}');
+      worker.nats.publish(subject, '{}');
     await expect.poll(() => refusals.length, { timeout: 10_000 }).toBe(7);
     expect(refusals.every((text) => /permissions violation/i.test(text))).toBe(true);
-    await worker.close();
+    await worker.nats.close();
     await watching;
   });
 
@@ -245,12 +260,13 @@ test('a job holds the secrets of its own targets and no others, and the SSH key 
   const { server } = cluster;
   const worker = await cluster.worker('sn3.cluster');
   // The key of servers reads nothing that is sent to workers; that of the worker does.
-  const listener = await login('workers/sn3.cluster.seed');
+  const listener = await login('sn3.cluster');
   const heard: string[] = [];
-  listener.subscribe('muster.to.sn3~cluster.>', {
-    callback: (_error, message) => void heard.push(Buffer.from(message.data).toString()),
+  listener.nats.subscribe('muster.to.sn3~cluster.>', {
+    callback: (_error, { subject, data }) =>
+      void heard.push(Buffer.from(listener.seals.open(subject, data)!).toString()),
   });
-  await listener.flush();
+  await listener.nats.flush();
   await server.ok('GET', '/nodes/all/power').catch(() => undefined);
   await server.call('POST', '/nodes/n2/nodeshell', { body: { command: 'true' } });
   const jobs = heard.filter((text) => text.includes('"is":"job"'));
@@ -261,6 +277,6 @@ test('a job holds the secrets of its own targets and no others, and the SSH key 
     [true, true, false, false],
     [true, false, false, true],
   ]);
-  await listener.close();
+  await listener.nats.close();
   await worker.stop();
 });

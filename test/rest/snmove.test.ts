@@ -202,3 +202,20 @@ it('is allowed by rules that name it, and on a part of the nodes to nobody: it d
   await rule({ commands: 'snmove', noderange: '' });
   expect((await call()).status).toBe(200);
 });
+
+it('tells nobody who may not ask which names are service nodes', async () => {
+  await server.ok('POST', '/policy/6', { name: 'operator', commands: 'snmove', noderange: 'n4', rule: 'allow' });
+  await server.ok('POST', '/policy/7', { name: 'operator', commands: 'lsdef', rule: 'allow' });
+  const [known, unknown] = await Promise.all(
+    ['sn1', 'nosuch'].map(async (name) => {
+      const { status, json } = await server.call('PUT', `/servicenodes/${name}/nodes`, {
+        token: null,
+        query: { userName: 'operator', userPW: 'operates' },
+        body: { servicenode: 'sn2' },
+      });
+      return [status, json.error.join(' ').replaceAll(name, 'NAME')];
+    }),
+  );
+  expect(known![0]).toBe(403);
+  expect(unknown![0]).toBe(403);
+});
