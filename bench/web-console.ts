@@ -12,7 +12,7 @@ const changed = 1_000;
 const sets = 20;
 const seconds = 20;
 /** As many changes as an hour brings where 100 nodes change a second. */
-const longSeconds = 30;
+const longSeconds = 360;
 const pages = 50;
 /** Nodes that change in a second while so many pages are open. */
 const calm = 20;
@@ -68,7 +68,7 @@ async function traced(session: CDPSession, work: () => Promise<void>): Promise<T
   session.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown as TraceEvent[])));
   await session.send('Tracing.start', {
     transferMode: 'ReportEvents',
-    traceConfig: { includedCategories: ['devtools.timeline', 'v8'] },
+    traceConfig: { includedCategories: ['devtools.timeline', 'disabled-by-default-devtools.timeline', 'v8'] },
   });
   await work();
   const ended = new Promise<void>((resolve) => session.once('Tracing.tracingComplete', () => resolve()));
