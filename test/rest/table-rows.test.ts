@@ -25,9 +25,10 @@ it('changes, makes and removes rows in one change', async () => {
     { routename: 'lab', gateway: '10.9.0.1' },
     { routename: 'new,er', net: '10.7.0.0' },
   ]);
-  const change = await server.ok('GET', `/changes/${headers['x-muster-revision']}`);
+  const path = `/changes/${String(headers['x-muster-revision'])}`;
+  const change = await server.ok('GET', path);
   expect(change.rows).toBe(3);
-  await server.ok('POST', `/changes/${headers['x-muster-revision']}/revert`);
+  await server.ok('POST', `${path}/revert`);
   expect(await rows()).toContainEqual(lab);
 });
 

@@ -162,8 +162,8 @@ describe('the audit log', () => {
     await expect.poll(() => records(page).count()).toBeGreaterThan(1);
     const times = await records(page)
       .locator('time')
-      .evaluateAll((all) => all.map((time) => time.getAttribute('datetime')));
-    expect(times).toEqual(times.toSorted().reverse());
+      .evaluateAll((all) => all.map((time) => Date.parse(time.getAttribute('datetime'))));
+    expect(times).toEqual(times.toSorted((a, b) => b - a));
     await page.getByLabel('Command').fill('chdef');
     await page.getByLabel('Nodes', { exact: true }).fill('n1,n3');
     await page.getByRole('button', { name: 'Find' }).click();
