@@ -11,7 +11,13 @@ import { hardwareSettings } from './drivers/index.ts';
 import { httpSettings, limitSettings, socketSettings, tlsSettings, xcatwsSettings } from './rest/http/settings.ts';
 import { bootSettings } from './boot/index.ts';
 import { dhcpSettings, dnsSettings, nameSettings } from './names/index.ts';
-import { discoverySettings, hardwareEventSettings, powerBudgetSettings, remoteSettings } from './nodes/index.ts';
+import {
+  discoverySettings,
+  hardwareEventSettings,
+  powerBudgetSettings,
+  remoteSettings,
+  seriesSettings,
+} from './nodes/index.ts';
 import { consoleSettings } from './consoles/index.ts';
 import { hookSettings, metricSettings } from './events/index.ts';
 import { imageSettings } from './images/index.ts';
@@ -61,6 +67,7 @@ export const allSettings = Type.Object({
   hooks: hookSettings,
   events: hardwareEventSettings,
   powerBudgets: powerBudgetSettings,
+  series: seriesSettings,
   metrics: metricSettings,
   backup: backupSettings,
   rangeFiles: setting(Path, 'directory with the files that `^file` in a noderange can read', { defaultText: 'off' }),

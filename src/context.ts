@@ -53,6 +53,7 @@ import {
   nodeEffects,
   type NodeStatus,
   openNodes,
+  VitalsSeries,
 } from './nodes/index.ts';
 import { SelfCheck } from './self-check/self-check.ts';
 import { LongWork } from './work/index.ts';
@@ -74,6 +75,7 @@ export interface Context extends RestServices {
   readonly events: EventHub;
   readonly hardwareEvents: HardwareEventWatch;
   readonly powerBudgets: PowerBudgets;
+  readonly series: VitalsSeries;
   readonly mediaEjector: MediaEjector;
   readonly openedRuns: OpenedRuns;
   readonly hooks: Hooks;
@@ -236,6 +238,7 @@ export async function openContext(config: Config): Promise<Context> {
         log,
         notice: (about, message) => events.notice(about, message),
       }),
+      series: new VitalsSeries(config.series, { store, hardware, devices, rangeFiles: config.rangeFiles, log }),
       mediaEjector: new MediaEjector({
         shelf: boot.media,
         reports: boot.reports,
@@ -306,6 +309,7 @@ export async function closeContext(context: Context): Promise<void> {
   await context.questions.close();
   for (const watch of context.machineWatches) watch.close();
   context.hardwareEvents.close();
+  context.series.close();
   await context.removedNodes.close();
   await Promise.all(
     [boot, workerServices.devices, discovery, dns, dhcp, workerServices.remote].map((part) => part.close()),

@@ -80,6 +80,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     resumeNames(context, context.log);
     for (const watch of context.machineWatches) watch.resume();
     context.removedNodes.resume();
+    context.series.start();
     await context.hardwareEvents.listen(loadCredentials(config));
     if (config.events.hardware !== undefined)
       context.servers.leases.keep('hardware-events', () => context.hardwareEvents.start());

@@ -91,6 +91,10 @@ describe('loadConfig', () => {
       [powerBudgets]
       seconds = 30
       lowest = 150
+      [series]
+      nodes = "rack1"
+      seconds = 120
+      megabytes = 64
       [events]
       hardware = "rack1"
       logSeconds = 600
@@ -247,6 +251,7 @@ describe('loadConfig', () => {
         powerOnInterval: 30,
       },
       powerBudgets: { seconds: 30, lowest: 150 },
+      series: { nodes: 'rack1', seconds: 120, megabytes: 64 },
       events: {
         hardware: 'rack1',
         logSeconds: 600,

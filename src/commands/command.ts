@@ -17,7 +17,7 @@ import { knownNodes, type RangeOptions } from '../objects/cluster.ts';
 import type { Permits } from '../objects/history.ts';
 import { emptyRange } from '../objects/select.ts';
 import type { BootServer, MachineDiscovery } from '../boot/index.ts';
-import type { NetworkDiscovery, PowerBudgets, Remote, RemovedNodes } from '../nodes/index.ts';
+import type { NetworkDiscovery, PowerBudgets, Remote, RemovedNodes, VitalsSeries } from '../nodes/index.ts';
 import type { DaemonKind, Dhcp, Dns, Hosts, NodeDhcp } from '../names/index.ts';
 import type { Workers } from '../bus/index.ts';
 import type { Images } from '../images/index.ts';
@@ -47,6 +47,7 @@ export interface CommandServices {
   readonly nodeDhcp: NodeDhcp;
   readonly remote: Remote;
   readonly powerBudgets: Pick<PowerBudgets, 'plan' | 'lastReport'>;
+  readonly series: Pick<VitalsSeries, 'record' | 'shown' | 'watch'>;
   /** What secrets are stored with. */
   readonly secrets: Pick<SecretBox, 'seal' | 'open' | 'opens' | 'isSealed'>;
   readonly images: Images;

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { isMarked, mayUseConsole, mostLogLines } from '../consoles/index.ts';
 import { Fault } from '../core/errors.ts';
+import { sinceTime } from '../core/since.ts';
 import { eachInSlices, type Interruptible, requestSlices } from '../core/slices.ts';
 import { columnsToWrite, writeColumns } from '../objects/node-columns.ts';
 import {
@@ -103,7 +104,7 @@ export const replaycons = query({
   questions: (_snapshot, { range }) => askedOfEach(range),
   async run(snapshot, { range, since, lines = 1_000, search }, { consoles, permits, selection, signal }) {
     await consoles.checkHere();
-    const after = since === undefined ? (range === undefined ? Date.now() - day : 0) : timeOf(since);
+    const after = since === undefined ? (range === undefined ? Date.now() - day : 0) : sinceTime(since);
     const names = selection.nodes ?? (await loggedNodes());
     const found = new Map<string, readonly string[]>();
     const left = signal();
@@ -127,20 +128,6 @@ export const replaycons = query({
 });
 
 const day = 86_400_000;
-const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: day };
-
-/** `90m`, or a time with its zone. */
-function timeOf(text: string): number {
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count !== undefined) return Date.now() - Number(count) * units[unit!]!;
-  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time))
-    throw new Fault(
-      'invalid',
-      `since: "${text}" is not a time: give one with its zone, such as 2026-11-15T09:05:00Z, or how long ago: 30s, 90m, 2h, 1d.`,
-    );
-  return time;
-}
 
 /** The consoles that are open. */
 export const lsconsoles = query({

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import type { NodeValue } from '../core/results.ts';
 import { inventoryKinds, kindsIn, vitalsKinds } from '../drivers/index.ts';
+import { seriesKinds } from '../nodes/index.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { shownSettings } from '../objects/shown-arguments.ts';
 import { checkWord, onHardware, perNode } from './per-node.ts';
@@ -18,7 +19,16 @@ export const rvitals = perNode({
     (vitals, { kinds }, { signal }) => vitals.read(vitalsIn(kinds), signal),
     ({ kinds }) => void vitalsIn(kinds),
   ),
+  uses: ['hardware', 'series'],
   line: ({ kinds }) => (kinds.length === 0 ? ['all'] : kinds),
+  async *finish(results, { kinds }, { series }) {
+    const asked = vitalsIn(kinds);
+    const isWhole = asked.length === 0 || seriesKinds.every((kind) => asked.includes(kind));
+    for await (const batch of results) {
+      for (const result of batch) if ('value' in result) series.record(result.node, result.value, isWhole);
+      yield batch;
+    }
+  },
 });
 
 const inventoryIn = (kinds: readonly string[]) => kindsIn('inventory', inventoryKinds, kinds);

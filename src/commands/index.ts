@@ -50,6 +50,7 @@ export { packimage } from './image-packs.ts';
 export { posture } from './posture.ts';
 export { rbios } from './rbios.ts';
 export { revert } from './revert.ts';
+export { rvitalsSeries } from './series.ts';
 export { rflash } from './rflash.ts';
 export { rinstall } from './rinstall.ts';
 export { rmdef } from './rmdef.ts';

@@ -89,6 +89,10 @@ export {
 } from './power-budgets/budget-rows.ts';
 export { PowerBudgets } from './power-budgets/keeper.ts';
 export { powerBudgetSettings } from './power-budgets/settings.ts';
+export { type SeriesKind, seriesKinds } from './series/measures.ts';
+export { mostWatched } from './series/sampler.ts';
+export { seriesSettings } from './series/settings.ts';
+export { type SeriesView, VitalsSeries } from './series/vitals-series.ts';
 export { assignDuties } from './duties.ts';
 export { assignedNodes, workerFinder } from './service-nodes.ts';
 export { discoverySettings, NetworkDiscovery, NodeProbes, NodeStatus, openSshKeys, Remote, RemoteNode, RemoteNodes };

@@ -126,6 +126,7 @@ const complains: Readonly<Record<string, string>> = {
   'GET /osimages/{imgname}/check': 'nothing is built here',
   'GET /services/checkbmcauth/{address}/{account}': 'there is no BMC here',
   'GET /changes': 'it says that there are more',
+  'GET /nodes/{noderange}/series': 'nobody has read the sensors here',
 };
 
 const types: Readonly<Record<string, string>> = {

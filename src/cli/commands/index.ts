@@ -426,6 +426,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'List, show, follow and cancel runs',
     load: async () => (await import('./runs.ts')).runs,
   },
+  series: {
+    isMuster: true,
+    summary: 'Show temperatures, power draw and fans of the last day',
+    load: async () => (await import('./series.ts')).series,
+  },
   servers: {
     isMuster: true,
     summary: 'List the server and the workers on service nodes',

@@ -22,6 +22,7 @@ import { nodes, nodeState } from './nodes.ts';
 import { posture } from './posture.ts';
 import { remote, update } from './remote.ts';
 import { runs } from './runs.ts';
+import { series } from './series.ts';
 import { servers } from './servers.ts';
 import { serviceNodes } from './service-nodes.ts';
 import { dumps, tables } from './tables.ts';
@@ -36,6 +37,7 @@ export const endpoints: readonly Endpoint[] = [
   ...columns,
   ...nodes,
   ...hardware,
+  ...series,
   ...bmc,
   ...bios,
   ...consoles,
