@@ -92,6 +92,16 @@ export type VitalsKind = (typeof vitalsKinds)[number];
 export interface Vitals {
   /** The readings of these kinds; all if none is named. */
   read(kinds: readonly VitalsKind[], signal: AbortSignal): Promise<Labelled>;
+  /** The limits of sensors of these kinds, under the labels of `read`. Absent: they are not known. */
+  limits?(kinds: readonly VitalsKind[], signal: AbortSignal): Promise<Readonly<Record<string, SensorLimits>>>;
+}
+
+/** Values beyond which a sensor shows that something is wrong, in its unit. */
+export interface SensorLimits {
+  readonly upperWarning?: number;
+  readonly upperCritical?: number;
+  readonly lowerWarning?: number;
+  readonly lowerCritical?: number;
 }
 
 export const inventoryKinds = [

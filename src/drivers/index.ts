@@ -48,6 +48,7 @@ export {
   type Power,
   type PowerAction,
   type PowerSeen,
+  type SensorLimits,
   type ServiceProcessor,
   type Snapshots,
   vitalsKinds,

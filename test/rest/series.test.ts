@@ -36,7 +36,7 @@ const refused = async (path: string): Promise<string> => {
   return json.error[0] as string;
 };
 const waitFor = <T>(find: () => Promise<T | undefined>): Promise<T> =>
-  vi.waitUntil(find, { timeout: 60_000, interval: 100 }) as Promise<T>;
+  vi.waitUntil(find, { timeout: 60_000, interval: 100 });
 const values = ({ sensors }: Shown): object =>
   Object.fromEntries(Object.entries(sensors).map(([label, { kind, unit, value }]) => [label, [kind, unit, value]]));
 
@@ -95,6 +95,10 @@ describe('series', () => {
     await read('n3,silent,bare/series?sample=1');
     const third = await waitFor(async () => (await read('n3/series'))[0]);
     expect(values(third)).toMatchObject({ 'CPU1 Temp': ['temp', 'C', 42] });
+    expect(third.sensors).toMatchObject({
+      'CPU1 Temp': { limits: { upperWarning: 90, upperCritical: 95, lowerWarning: 5, lowerCritical: 2 } },
+      Fan1: { limits: { upperWarning: 13_800, lowerCritical: 900 } },
+    });
     const bare = await waitFor(async () => (await read('bare/series'))[0]);
     expect(bare).toEqual({ node: 'bare', problem: expect.stringContaining('mgt is not set'), sensors: {} });
     const silent = await waitFor(async () => (await read('silent/series'))[0]);

@@ -5,6 +5,7 @@ import type { EventKind, HardwareNews, RunNews } from '../../src/core/event-kind
 import type { entryReply, listReply } from '../../src/rest/endpoints/changes.ts';
 import type { consoleOfNode, openConsole } from '../../src/rest/endpoints/consoles.ts';
 import type { doctorReply } from '../../src/rest/endpoints/doctor.ts';
+import type { seriesReply } from '../../src/rest/endpoints/series.ts';
 import type { serversReply } from '../../src/rest/endpoints/servers.ts';
 import type { sessionReply } from '../../src/rest/endpoints/session.ts';
 
@@ -17,6 +18,8 @@ export type OpenConsole = Static<typeof openConsole>;
 export type NodeConsole = Static<typeof consoleOfNode>;
 /** Lines of logs, by node. */
 export type ConsoleLogs = Readonly<Record<string, readonly string[]>>;
+export type NodeSeries = Static<typeof seriesReply>['series'][number];
+export type SensorSeries = NodeSeries['sensors'][string];
 export type Change = Static<typeof entryReply>;
 export type ChangedRow = Change['changes'][number];
 

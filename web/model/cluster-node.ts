@@ -7,4 +7,8 @@ export interface ClusterNode {
   /** Why its power is not known, or what its hardware reports. */
   readonly trouble?: string;
   readonly severity?: 'warning' | 'critical';
+  /** The hottest that muster has read lately. */
+  readonly temperature?: { readonly sensor: string; readonly value: number; readonly isBeyond: boolean };
+  /** How far its boot is. */
+  readonly bootStep?: string;
 }

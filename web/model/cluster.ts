@@ -94,6 +94,20 @@ export function nodeNamed({ nodes, places }: Cluster, name: string): ClusterNode
   return place === undefined ? undefined : nodes[place];
 }
 
+/** What was read of these nodes by itself; of some it may not be known any more. */
+export function merge(names: ReadonlySet<string>, member: 'temperature' | 'bootStep', found: Found): void {
+  publish(
+    cluster.value.nodes.map((node) => {
+      if (!names.has(node.name)) return node;
+      const { [member]: before, ...rest } = node;
+      const now = found.get(node.name);
+      if (now === undefined) return before === undefined ? node : rest;
+      return { ...rest, [member]: now };
+    }),
+  );
+}
+type Found = ReadonlyMap<string, ClusterNode['temperature'] | string>;
+
 const tablesShown = new Set(['nodelist', 'nodepos', 'nodetype', 'noderes', 'nodehm']);
 let again: { names: Set<string>; all: boolean } | undefined;
 
@@ -125,8 +139,8 @@ async function refresh(names: readonly string[]): Promise<void> {
 /** A BMC that answers is no trouble any more; what hardware reported stays. */
 function withoutTrouble(node: ClusterNode): ClusterNode {
   if (node.severity !== undefined) return node;
-  const { name, attributes, power } = node;
-  return { name, attributes, ...(power === undefined ? {} : { power }) };
+  const { trouble: _, ...rest } = node;
+  return rest;
 }
 
 /** What an event says of nodes. */
@@ -162,7 +176,7 @@ interface PowerLine {
 const longestRange = 6_000;
 
 /** Nodes in ranges that fit into a URL. */
-function rangesOf(names: readonly string[]): string[] {
+export function rangesOf(names: readonly string[]): string[] {
   const range = folded(names);
   if (encodeURIComponent(range).length <= longestRange || names.length === 1) return [range];
   const half = Math.ceil(names.length / 2);
@@ -171,7 +185,7 @@ function rangesOf(names: readonly string[]): string[] {
 
 /** Asks BMCs for the power of nodes that have one; answers come as they are known. */
 export async function askPower(nodes: readonly ClusterNode[] = cluster.value.nodes): Promise<void> {
-  const names = nodes.filter(({ attributes }) => attributes['mgt'] !== undefined).map(({ name }) => name);
+  const names = nodes.filter(({ attributes }) => attributes['mgt']).map(({ name }) => name);
   if (asking.value || names.length === 0) return;
   asking.set(true);
   try {

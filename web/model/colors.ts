@@ -41,6 +41,8 @@ export const shadings = {
   servicenode: 'service node',
   arch: 'architecture',
   os: 'operating system',
+  temperature: 'temperature',
+  bootstep: 'boot step',
 } as const;
 /** One of these, or the name of any attribute. */
 export type Shading = string;
@@ -48,9 +50,33 @@ export type Shading = string;
 /** The value that decides the color of a node, or the group it stands in. */
 export function valueOf(node: ClusterNode, by: Shading): string {
   if (by === 'power') return node.power ?? unsaid;
+  if (by === 'temperature') return bandOf(node);
+  if (by === 'bootstep') return node.bootStep ?? unsaid;
   const value = node.attributes[by] ?? '';
   if (by === 'groups') return value.split(',').find((group) => group !== 'all' && group !== '') ?? unsaid;
   return value === '' ? unsaid : value;
+}
+
+/** The same in full, for one node. */
+export function detailOf(node: ClusterNode, by: Shading): string {
+  const { temperature } = node;
+  return by === 'temperature' && temperature ? `${temperature.value} °C, ${temperature.sensor}` : valueOf(node, by);
+}
+
+/** From the hottest down; each with the temperature from which on it counts. */
+const bands: readonly (readonly [value: string, from: number, color: Color])[] = [
+  ['beyond a limit', Infinity, red],
+  ['85 °C and more', 85, { light: '#e2603a', dark: '#f47b55' }],
+  ['70 to 85 °C', 70, amber],
+  ['50 to 70 °C', 50, { light: '#a9b83f', dark: '#b9c84f' }],
+  ['30 to 50 °C', 30, { light: '#2a9d8f', dark: '#46b9ab' }],
+  ['below 30 °C', -Infinity, blue],
+];
+
+function bandOf({ temperature }: ClusterNode): string {
+  if (!temperature) return unsaid;
+  const { value, isBeyond } = temperature;
+  return bands.find(([, from]) => isBeyond || value >= from)![0];
 }
 
 const usual: Readonly<Record<string, Color>> = {
@@ -92,15 +118,20 @@ export function legendOf(nodes: readonly ClusterNode[], by: Shading): readonly L
     .map(([value, names]) => ({ value, names, color: colorOf(value) }))
     .sort(
       (a, b) =>
+        (by === 'temperature' ? rank(a.value) - rank(b.value) : 0) ||
         Number(bad.test(b.value)) - Number(bad.test(a.value)) ||
         Number(a.value === unsaid) - Number(b.value === unsaid) ||
         b.names.length - a.names.length,
     );
 }
 
+/** The hottest first, and what is not known last. */
+const rank = (value: string): number => bands.findIndex(([band]) => band === value) >>> 0;
+
 function fixed(value: string, by: Shading): Color | undefined {
   if (value === unsaid) return pale;
-  if (by !== 'power' && by !== 'status') return undefined;
+  if (by === 'temperature') return bands.find(([band]) => band === value)?.[2];
+  if (by !== 'power' && by !== 'status' && by !== 'bootstep') return undefined;
   if (Object.hasOwn(usual, value)) return usual[value];
   return bad.test(value) ? red : undefined;
 }

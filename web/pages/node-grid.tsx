@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { plural } from '../design/parts.tsx';
 import type { ClusterNode } from '../model/cluster.ts';
-import { type Color, type Legend, needsAttention, type Shading, valueOf } from '../model/colors.ts';
+import { type Color, detailOf, type Legend, needsAttention, type Shading, valueOf } from '../model/colors.ts';
 import { type Box, groupsOf, layOut, neighbor, nodeAt, nodesIn } from '../model/layout.ts';
 import { labelHeight, type Layout, type Section } from '../model/places.ts';
 import { folded } from '../model/ranges.ts';
@@ -237,7 +237,7 @@ export function NodeGrid({ nodes, shading, legend, groupBy }: GridProps) {
         onKeyDown={press}
       />
       <p class="hidden" aria-live="polite">
-        {current && `${current.name}: ${valueOf(current, shading)}${selected.has(current.name) ? ', selected' : ''}`}
+        {current && `${current.name}: ${detailOf(current, shading)}${selected.has(current.name) ? ', selected' : ''}`}
       </p>
       {hover && shown && !box && (
         <div
@@ -246,7 +246,7 @@ export function NodeGrid({ nodes, shading, legend, groupBy }: GridProps) {
         >
           <strong>{shown.name}</strong>
           <div>
-            {valueOf(shown, shading)}
+            {detailOf(shown, shading)}
             {shown.attributes['status'] !== undefined && shading !== 'status' && (
               <span class="muted"> · {shown.attributes['status']}</span>
             )}

@@ -8,6 +8,7 @@ import { Actions } from './actions.tsx';
 import { ChangeListing } from './changes.tsx';
 import { AttributeTable } from './node-attributes.tsx';
 import { powerTone } from './nodes.tsx';
+import { Vitals } from './vitals.tsx';
 
 /** What one node answers to a reading: names and values, or lines. */
 type Reading = Readonly<Record<string, Readonly<Record<string, unknown>> | readonly string[]>>;
@@ -113,7 +114,7 @@ export function NodePage({ name }: { name: string }) {
   const known = useStore(cluster);
   const node = nodeNamed(known, name);
   const [problem, setProblem] = useState('');
-  const hasHardware = node !== undefined && node.attributes['mgt'] !== undefined;
+  const hasHardware = Boolean(node?.attributes['mgt']);
   useEffect(() => {
     if (hasHardware) askPower([node]).catch((failed: Error) => setProblem(failed.message));
   }, [name, hasHardware]);
@@ -132,7 +133,7 @@ export function NodePage({ name }: { name: string }) {
       <header>
         <h1>{name}</h1>
         {power !== undefined && <Badge tone={powerTone(power)}>{power}</Badge>}
-        {attributes['status'] !== undefined && <Badge>{attributes['status']}</Badge>}
+        {attributes['status'] && <Badge>{attributes['status']}</Badge>}
         <span class="grow" />
         <a class="button" href={linkTo(`/nodes/${inPath(name)}/console`)}>
           Console
@@ -147,6 +148,7 @@ export function NodePage({ name }: { name: string }) {
       <div class="node-page">
         <AttributeTable name={name} />
         <div class="column">
+          {hasHardware && <Vitals name={name} />}
           <Reader name={name} />
           <Card title="History">
             <ChangeListing query={`&noderange=${inPath(name)}`} />

@@ -5,6 +5,7 @@ import { Ago, Card, Message, plural, Progress, Read } from '../design/parts.tsx'
 import { asking, askPower, cluster, show } from '../model/cluster.ts';
 import { legendOf, type Shading, shadings, troubles } from '../model/colors.ts';
 import { changesSeen, runs } from '../model/live.ts';
+import { follow, isMeasured } from '../model/measured.ts';
 import { folded } from '../model/ranges.ts';
 import { linkTo } from '../model/route.ts';
 import { select } from '../model/selection.ts';
@@ -41,6 +42,15 @@ export function Overview() {
     setProblem('');
     show(more).catch((failed: Error) => setProblem(failed.message));
   }, [state, shading, groupBy]);
+  const [missing, setMissing] = useState('');
+  const followed = [shading, groupBy].filter(isMeasured);
+  useEffect(() => {
+    if (state !== 'ready') return undefined;
+    const controller = new AbortController();
+    setMissing('');
+    for (const by of new Set(followed)) follow(by, (failed = '') => setMissing(failed), controller.signal);
+    return () => controller.abort();
+  }, [state, followed.join()]);
   const isNew = state === 'ready' && nodes.length > 0 && nodes.length <= askedByItself;
   useEffect(() => {
     if (isNew && !cluster.value.nodes.some(({ power }) => power !== undefined)) ask();
@@ -59,6 +69,7 @@ export function Overview() {
         </button>
       </header>
       {problem !== '' && <Message tone="critical">{problem}</Message>}
+      {missing !== '' && <Message tone="warning">{missing}</Message>}
       <div class="overview">
         <Card
           title="Nodes"

@@ -3,8 +3,8 @@ import { unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { type ChassisStatus, getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
 import { limitName, stateNames } from '../../protocols/ipmi/commands/sel-text.ts';
 import type { SdrRecord, SensorRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
-import { Sensors, unitCodes, valueText } from '../../protocols/ipmi/commands/sensor.ts';
-import type { Labelled, Vitals, VitalsKind } from '../capabilities.ts';
+import { Sensors, thresholdValue, unitCodes, valueText } from '../../protocols/ipmi/commands/sensor.ts';
+import type { Labelled, SensorLimits, Vitals, VitalsKind } from '../capabilities.ts';
 import { type Bmc, boundedReading } from './bmc.ts';
 
 const sensorTypes = { temperature: 0x01, voltage: 0x02, fan: 0x04 };
@@ -47,12 +47,43 @@ async function readSensors(
 ): Promise<Record<string, string>> {
   const labels: Record<string, string> = {};
   const sensors = new Sensors(bmc.link);
-  for (const record of records ?? (await bmc.records(signal))) {
-    if (record.kind !== 'sensor' || !record.readable || !wanted(record)) continue;
-    const name = record.name || `Sensor ${record.number}`;
-    labels[uniqueLabel(name, labels)] = await sensorText(sensors, record, signal);
-  }
+  for (const [label, record] of labelledSensors(records ?? (await bmc.records(signal)), wanted))
+    labels[label] = await sensorText(sensors, record, signal);
   return labels;
+}
+
+function labelledSensors(
+  records: readonly SdrRecord[],
+  wanted: (sensor: SensorRecord) => boolean,
+): readonly (readonly [label: string, sensor: SensorRecord])[] {
+  const found: Record<string, SensorRecord> = {};
+  for (const record of records) {
+    if (record.kind !== 'sensor' || !record.readable || !wanted(record)) continue;
+    found[uniqueLabel(record.name || `Sensor ${record.number}`, found)] = record;
+  }
+  return Object.entries(found);
+}
+
+/** From the records that are remembered anyway: no sensor is asked. */
+async function limitsOf(
+  bmc: Bmc,
+  kinds: readonly VitalsKind[],
+  signal: AbortSignal,
+): Promise<Record<string, SensorLimits>> {
+  const records = await bmc.records(signal);
+  const limits: Record<string, SensorLimits> = {};
+  for (const kind of kinds)
+    for (const [label, sensor] of labelledSensors(records, sensorKinds[kind] ?? (() => false))) {
+      const { thresholds = {}, conversion, units } = sensor;
+      // Readings are shown in both units; whoever keeps them keeps Celsius.
+      if (units.base === unitCodes.fahrenheit) continue;
+      const values = Object.entries(thresholds).flatMap(([name, raw]) => {
+        const value = conversion && thresholdValue(raw, conversion);
+        return value === undefined ? [] : [[name, value] as const];
+      });
+      if (values.length > 0) limits[label] = Object.fromEntries(values);
+    }
+  return limits;
 }
 
 async function readAll(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
@@ -91,7 +122,10 @@ async function readKinds(bmc: Bmc, kinds: readonly VitalsKind[], signal: AbortSi
 }
 
 export function ipmiVitals(bmc: Bmc): Vitals {
-  return { read: (kinds, outer) => boundedReading(outer, (signal) => readKinds(bmc, kinds, signal)) };
+  return {
+    read: (kinds, outer) => boundedReading(outer, (signal) => readKinds(bmc, kinds, signal)),
+    limits: (kinds, outer) => boundedReading(outer, (signal) => limitsOf(bmc, kinds, signal)),
+  };
 }
 
 const truth = (value: boolean) => (value ? 'true' : 'false');

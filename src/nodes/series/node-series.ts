@@ -1,3 +1,4 @@
+import type { SensorLimits } from '../../drivers/index.ts';
 import type { Measure, SeriesKind } from './measures.ts';
 
 const minute = 60_000;
@@ -17,6 +18,7 @@ export const mostSensors = 64;
 /** What is known of a sensor, and where its numbers begin. */
 interface Sensor extends Measure {
   readonly time: number;
+  readonly limits: SensorLimits | undefined;
 }
 
 export interface ShownSensor {
@@ -25,6 +27,7 @@ export interface ShownSensor {
   readonly value: number;
   readonly time: string;
   readonly state?: string;
+  readonly limits?: SensorLimits;
   readonly values?: readonly (number | null)[];
 }
 
@@ -75,7 +78,7 @@ export class NodeSeries {
         if (!mayGrow || this.size >= mostSensors) continue;
         index = this.#add();
       }
-      this.#sensors[index] = { ...measure, time: now };
+      this.#sensors[index] = { ...measure, time: now, limits: this.#sensors[index]?.limits };
       const from = index * width;
       const numbers = this.#numbers;
       numbers[from + minutes.at + (this.#minute % minutes.count)] = measure.value;
@@ -88,19 +91,28 @@ export class NodeSeries {
     }
   }
 
+  /** The limits of sensors, by their labels. */
+  limit(limits: Readonly<Record<string, SensorLimits>>): void {
+    this.#sensors = this.#sensors.map((sensor) => ({
+      ...sensor,
+      limits: Object.hasOwn(limits, sensor.label) ? limits[sensor.label] : undefined,
+    }));
+  }
+
   /** What is known; `points`: with what was measured since then. */
   shown(isShown: (sensor: Measure) => boolean, points: Span | undefined): ShownSeries {
     const slots = points ? this.#slots(points) : [];
     const sensors: [string, ShownSensor][] = [];
     for (const [index, sensor] of this.#sensors.entries()) {
       if (!isShown(sensor)) continue;
-      const { label, kind, unit, value, state, time } = sensor;
+      const { label, kind, unit, value, state, limits, time } = sensor;
       const shown = {
         kind,
         unit,
         value: rounded(value),
         time: textOf(time),
         ...(state === undefined ? {} : { state }),
+        ...(limits === undefined ? {} : { limits }),
       };
       const values = slots.map(({ at }) => {
         const number = this.#numbers[index * width + at]!;

@@ -3,7 +3,7 @@ import { limiter } from '../../core/limiter.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
-import type { Devices, Hardware, Labelled } from '../../drivers/index.ts';
+import type { Devices, Hardware, Labelled, SensorLimits } from '../../drivers/index.ts';
 import { knownNodes } from '../../objects/cluster.ts';
 import { seriesKinds } from './measures.ts';
 
@@ -19,7 +19,8 @@ interface Sampling {
   /** The nodes that are read all the time. */
   readonly range: string | undefined;
   readonly seconds: number;
-  record(node: string, readings: Labelled): void;
+  /** `limits`: of all sensors, where they were read too. */
+  record(node: string, readings: Labelled, limits?: Readonly<Record<string, SensorLimits>>): void;
 }
 
 /** Milliseconds between two readings of a node while somebody looks at it. */
@@ -36,11 +37,15 @@ const atOnce = 64;
 /** Milliseconds after which it is looked again which nodes the setting means. */
 const resolvedFor = 30_000;
 const longestProblem = 300;
+/** They hardly ever change. */
+const limitsEvery = 3_600_000;
 
 interface Tried {
   readonly time: number;
   readonly failures: number;
   readonly problem: string | undefined;
+  /** When its limits were read. */
+  readonly limited?: number | undefined;
 }
 
 /** Reads sensors: of nodes that somebody looks at, and of those that a setting names. */
@@ -94,7 +99,8 @@ export class Sampler {
 
   /** Somebody else has read it just now. */
   wasRead(node: string): void {
-    this.#tried.set(node, { time: performance.now(), failures: 0, problem: undefined });
+    const { limited } = this.#tried.get(node) ?? {};
+    this.#tried.set(node, { time: performance.now(), failures: 0, problem: undefined, limited });
   }
 
   problemOf(node: string): string | undefined {
@@ -122,7 +128,7 @@ export class Sampler {
   #readIfDue(node: string, every: number, now: number): void {
     if (this.#reading.has(node) || (this.#tried.get(node)?.time ?? -Infinity) + every > now) return;
     this.#reading.add(node);
-    this.#slots(() => this.#read(node)).finally(() => this.#reading.delete(node));
+    void this.#slots(() => this.#read(node)).finally(() => this.#reading.delete(node));
   }
 
   async #read(node: string): Promise<void> {
@@ -134,9 +140,13 @@ export class Sampler {
       signal.throwIfAborted();
       const target = await hardware.targets(store.current, 'rvitals', 'vitals')(node);
       const by = { command: 'rvitals', user: '', signal, begun: () => undefined };
-      const readings = await devices.read(target, 'vitals', by, (vitals) => vitals.read(seriesKinds, signal));
-      this.#sampling.record(node, readings);
-      this.#tried.set(node, { time, failures: 0, problem: undefined });
+      const isLimitDue = (before?.limited ?? -Infinity) + limitsEvery < time;
+      await devices.read(target, 'vitals', by, async (vitals) => {
+        const readings = await vitals.read(seriesKinds, signal);
+        const limits = isLimitDue ? await vitals.limits?.(seriesKinds, signal) : undefined;
+        this.#sampling.record(node, readings, limits);
+      });
+      this.#tried.set(node, { time, failures: 0, problem: undefined, limited: isLimitDue ? time : before?.limited });
     } catch (error) {
       if (signal.aborted) return;
       const problem = (error instanceof Error ? error.message : String(error)).slice(0, longestProblem);

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { SortedMap } from '../../database/sorted-map.ts';
 import type { Row } from '../../database/tables.ts';
-import type { Labelled } from '../../drivers/index.ts';
+import type { Labelled, SensorLimits } from '../../drivers/index.ts';
 import { goneNodes } from '../../objects/gone-nodes.ts';
 import { measuresIn, type SeriesKind } from './measures.ts';
 import type { ShownSeries, Span } from './node-series.ts';
@@ -33,7 +33,7 @@ export class VitalsSeries {
     this.#services = services;
     this.#memory = new SeriesMemory(megabytes * 1_000_000);
     this.#rows = services.store.current.rows('nodelist');
-    this.#sampler = new Sampler({ range, seconds, record: (node, readings) => this.#keep(node, readings) }, services);
+    this.#sampler = new Sampler({ range, seconds, record: (...read) => this.#keep(...read) }, services);
   }
 
   start(): void {
@@ -74,10 +74,11 @@ export class VitalsSeries {
     return { ...(problem === undefined ? {} : { problem }), ...(known ?? { sensors: {} }) };
   }
 
-  #keep(node: string, readings: Labelled): void {
+  #keep(node: string, readings: Labelled, limits?: Readonly<Record<string, SensorLimits>>): void {
     // It may have been removed since it was asked.
     if (!this.#rows.has(node)) return;
     const fits = this.#memory.record(node, measuresIn(readings), Date.now(), this.#sampler.isWatched(node));
+    if (limits) this.#memory.of(node)?.limit(limits);
     if (!fits && !this.#isFull)
       this.#services.log.warn(
         `The memory for series is full with ${this.#memory.sensors} sensors; raise series.megabytes, or name fewer nodes in series.nodes.`,

@@ -24,6 +24,20 @@ export const seriesReply = Type.Object({
           value: Type.Number(),
           time,
           state: Type.Optional(Type.String({ description: 'the limit that it was beyond, as the BMC says it' })),
+          limits: Type.Optional(
+            Type.Object(
+              {
+                upperWarning: Type.Optional(Type.Number()),
+                upperCritical: Type.Optional(Type.Number()),
+                lowerWarning: Type.Optional(Type.Number()),
+                lowerCritical: Type.Optional(Type.Number()),
+              },
+              {
+                description:
+                  'beyond which values something is wrong, as far as muster has read them from the BMC (IPMI)',
+              },
+            ),
+          ),
           values: Type.Optional(
             Type.Array(Type.Union([Type.Number(), Type.Null()]), {
               description: 'one for each of times, null where nothing was read; of ten minutes the mean',

@@ -34,6 +34,8 @@ export interface SensorRecord {
   readonly units: SensorUnits;
   /** Absent if the sensor has only states. */
   readonly conversion: Conversion | undefined;
+  /** Raw values beyond which something is wrong, as far as the record has them. */
+  readonly thresholds?: Readonly<Partial<Record<ThresholdName, number>>>;
   /** Sensors that only send events cannot be read. */
   readonly readable: boolean;
 }
@@ -87,6 +89,23 @@ function decodeConversion(record: Buffer): Conversion | undefined {
   return { format, linearization: byteAt(record, 23) & 0x7f, ...decodeFactors(record.subarray(24)) };
 }
 
+export type ThresholdName = 'upperCritical' | 'upperWarning' | 'lowerCritical' | 'lowerWarning';
+
+/** The bit that says that a threshold can be read, and where it is. */
+const thresholdPlaces: readonly (readonly [name: ThresholdName, bit: number, at: number])[] = [
+  ['upperCritical', 4, 37],
+  ['upperWarning', 3, 38],
+  ['lowerCritical', 1, 40],
+  ['lowerWarning', 0, 41],
+];
+
+function decodeThresholds(record: Buffer): Pick<SensorRecord, 'thresholds'> {
+  if ((byteAt(record, 13) & 0x7f) !== thresholdEvents) return {};
+  const readable = thresholdPlaces.filter(([, bit]) => byteAt(record, 18) & (1 << bit));
+  if (readable.length === 0) return {};
+  return { thresholds: Object.fromEntries(readable.map(([name, , at]) => [name, byteAt(record, at)])) };
+}
+
 function sensor(record: Buffer, nameAt: number): SensorRecord {
   const full = byteAt(record, 3) === recordTypes.full;
   return {
@@ -100,6 +119,7 @@ function sensor(record: Buffer, nameAt: number): SensorRecord {
     eventType: byteAt(record, 13) & 0x7f,
     units: decodeUnits(record),
     conversion: full ? decodeConversion(record) : undefined,
+    ...(full ? decodeThresholds(record) : {}),
     readable: true,
   };
 }

@@ -17,7 +17,7 @@ uncorrectable error,fatal error,grams`
 
 const rates = ['', ' per us', ' per ms', ' per s', ' per minute', ' per hour', ' per day', ''];
 
-export const unitCodes = { amps: 5, watts: 6, joules: 7 };
+export const unitCodes = { fahrenheit: 2, amps: 5, watts: 6, joules: 7 };
 
 export function unitText(units: SensorUnits): string {
   if (units.percent) return '%';
@@ -68,6 +68,10 @@ function rawValue(raw: number, format: Conversion['format']): number {
   if (format === 'ones') return raw & 0x80 ? -(~raw & 0xff) : raw;
   return raw;
 }
+
+/** What a threshold of the record is in the unit of the sensor; undefined where only the BMC can say it. */
+export const thresholdValue = (raw: number, conversion: Conversion): number | undefined =>
+  conversion.linearization < firstNonLinear ? convert(raw, conversion) : undefined;
 
 /** Undefined where the formula has no value, as the logarithm of zero. */
 export function convert(raw: number, conversion: Conversion): number | undefined {

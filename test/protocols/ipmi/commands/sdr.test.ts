@@ -20,6 +20,7 @@ test('a full record as ipmi_sim keeps it', () => {
       eventType: 1,
       units: { percent: false, rate: 0, relation: 'none', base: 1, modifier: 0 },
       conversion: { format: 'unsigned', linearization: 0, m: 1, b: 0, resultExponent: 0, bExponent: 0 },
+      thresholds: { upperCritical: 50, upperWarning: 45, lowerCritical: 2, lowerWarning: 5 },
       readable: true,
     },
   ]);
