@@ -29,6 +29,7 @@ export { lsanswers } from './lsanswers.ts';
 export { lsboot } from './lsboot.ts';
 export { lschanges } from './lschanges.ts';
 export { lsdef } from './lsdef.ts';
+export { lsdefCounts, lsdefPage } from './node-lists.ts';
 export { lsimage } from './image-list.ts';
 export { lsoverlay, sendoverlay } from './overlays.ts';
 export { lspolicy } from './lspolicy.ts';

@@ -116,7 +116,7 @@ export function NodePage({ name }: { name: string }) {
   const [problem, setProblem] = useState('');
   const hasHardware = Boolean(node?.attributes['mgt']);
   useEffect(() => {
-    if (hasHardware) askPower([node]).catch((failed: Error) => setProblem(failed.message));
+    if (node && hasHardware) askPower([node]).catch((failed: Error) => setProblem(failed.message));
   }, [name, hasHardware]);
   if (!node)
     return known.state === 'loading' ? (

@@ -86,6 +86,9 @@ export const commandLines: Readonly<Record<string, string | null>> = {
   'GET /nodes/{noderange}/posture': 'muster posture n1',
   'GET /nodes/{noderange}/vitals': 'muster rvitals n1',
   'GET /nodes/{noderange}/vitals/{kinds}': 'muster rvitals n1 temp',
+  // for programs that show a part of many nodes
+  'GET /nodes/{noderange}/list/{attributes}': null,
+  'GET /nodes/{noderange}/counts/{attributes}': null,
   'GET /nodes/{noderange}/series': 'muster series n1 temp --since 6h',
   'GET /nodes/{noderange}/inventory': 'muster rinv n1',
   'GET /nodes/{noderange}/inventory/{kinds}': 'muster rinv n1 model',

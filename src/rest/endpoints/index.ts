@@ -18,6 +18,7 @@ import { nodeMedia } from './node-media.ts';
 import { captures } from './captures.ts';
 import { imageInstance, images, media } from './images.ts';
 import { kits } from './kits.ts';
+import { nodeLists } from './node-lists.ts';
 import { nodes, nodeState } from './nodes.ts';
 import { posture } from './posture.ts';
 import { remote, update } from './remote.ts';
@@ -35,6 +36,7 @@ export const endpoints: readonly Endpoint[] = [
   ...tokens,
   ...session,
   ...columns,
+  ...nodeLists,
   ...nodes,
   ...hardware,
   ...series,
