@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { rootPassword } from '../harness/server.ts';
 
@@ -24,7 +24,7 @@ export interface Browser {
   readonly context: BrowserContext;
   readonly complaints: string[];
   /** Another one, with nothing that the first knows. */
-  another(): Promise<BrowserContext>;
+  another(options?: BrowserContextOptions): Promise<BrowserContext>;
   /** Opens a page of the console, where the server listens on this port. */
   open(context: BrowserContext, port: number, path?: string): Promise<Page>;
   close(): Promise<void>;
@@ -40,7 +40,7 @@ export async function startBrowser(): Promise<Browser> {
   return {
     context,
     complaints,
-    another: () => context.browser()!.newContext({ ignoreHTTPSErrors: true }),
+    another: (given = {}) => context.browser()!.newContext({ ignoreHTTPSErrors: true, ...given }),
     async open(opener, port, path = '') {
       const page = await opener.newPage();
       page.on('pageerror', ({ message }) => complaints.push(message));

@@ -80,7 +80,7 @@ export const pages: readonly ConsolePage[] = [
     key: 't',
     show: ([name]) => (name === undefined ? <Tables /> : <TablePage key={name} name={name} />),
   },
-  { section: 'Management', path: '/servers', name: 'Servers', key: 's', show: () => <Servers /> },
+  { section: 'Management', path: '/servers', name: 'Servers', key: 'v', show: () => <Servers /> },
 ];
 
 function decoded(segment: string): string {
