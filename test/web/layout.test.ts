@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '../../web/model/cluster-node.ts';
 import { groupsOf, layOut, neighbor, nodeAt, nodesIn } from '../../web/model/layout.ts';
@@ -80,4 +82,24 @@ describe('the grid of nodes', () => {
     }
     expect(drawn([], '').height).toBe(0);
   });
+});
+
+/** The values of custom properties in the block that begins with this selector. */
+function colorsIn(css: string, selector: string): Map<string, string> {
+  const block = css.slice(css.indexOf(selector)).split('}')[0]!;
+  return new Map([...block.matchAll(/(--[\w-]+):\s*(#[\da-f]+);/g)].map(([, name, value]) => [name!, value!]));
+}
+
+it('the manual has the colors of the console, in both themes', () => {
+  const [page, tokens] = ['share/reference-page/page.css', 'web/design/1-tokens.css'].map((name) =>
+    readFileSync(join(import.meta.dirname, '../..', name), 'utf8'),
+  ) as [string, string];
+  const dark = page.slice(page.indexOf('@media (prefers-color-scheme: dark)'));
+  for (const [manual, console] of [
+    [colorsIn(page, ':root {'), colorsIn(tokens, ':root {')],
+    [colorsIn(dark, ':root {'), colorsIn(tokens, ':root[data-theme="dark"] {')],
+  ] as const) {
+    expect(manual.size).toBeGreaterThan(8);
+    for (const [name, value] of manual) expect([name, value]).toEqual([name, console.get(name)]);
+  }
 });
