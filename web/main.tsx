@@ -2,22 +2,23 @@ import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { currentSession, signOut, whenSignedOut } from './api/client.ts';
 import type { Session } from './api/types.ts';
-import { Message } from './design/parts.tsx';
+import { Message, Sentence } from './design/parts.tsx';
 import { begin, end } from './model/live.ts';
 import { go, linkTo, route } from './model/route.ts';
 import { useStore } from './model/store.ts';
 import { Frame } from './pages/frame.tsx';
 import { pageAt } from './pages/pages.tsx';
 import { SignIn } from './pages/sign-in.tsx';
+import { frame as texts } from './texts/frame.ts';
 
 function Page({ path }: { path: string }) {
   const at = pageAt(path);
   if (at) return at.page.show(at.rest);
   return (
     <div class="empty">
-      <h1>There is no page here</h1>
+      <h1>{texts.noPage}</h1>
       <p>
-        Go to the <a href={linkTo('/')}>overview</a>.
+        <Sentence text={texts.toOverview}>{(part) => <a href={linkTo('/')}>{part}</a>}</Sentence>
       </p>
     </div>
   );
@@ -42,7 +43,7 @@ function Console() {
   if (error !== '')
     return (
       <main class="sign-in">
-        <Message tone="critical">{error} Reload the page to try again.</Message>
+        <Message tone="critical">{texts.reload(error)}</Message>
       </main>
     );
   if (session === 'unknown') return null;

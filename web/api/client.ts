@@ -1,3 +1,4 @@
+import { requests } from '../texts/common.ts';
 import type { Session } from './types.ts';
 
 export const root = '/muster';
@@ -43,11 +44,7 @@ async function send(method: string, path: string, { body, headers, signal }: Opt
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Refusal(0, [
-      isArchive
-        ? 'The connection ended while the files were sent. They may be more than the server takes (setting remote.clientBytes), or the network failed. See under Runs whether the work has begun before you try again.'
-        : 'The server does not answer. Check the network; the console tries again by itself.',
-    ]);
+    throw new Refusal(0, [isArchive ? requests.filesNotSent : requests.noAnswer]);
   }
   if (response.ok) return response;
   const refusal = new Refusal(response.status, await sentencesOf(response));
@@ -60,7 +57,7 @@ async function sentencesOf(response: Response): Promise<readonly string[]> {
     const { error } = (await response.json()) as { readonly error: string | readonly string[] };
     return [error].flat();
   } catch {
-    return [`The server answered with the status ${response.status}.`];
+    return [requests.status(response.status)];
   }
 }
 

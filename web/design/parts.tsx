@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { ago, common } from '../texts/common.ts';
 
 export type Tone = 'ok' | 'warning' | 'critical' | 'accent' | '';
 
@@ -12,6 +13,18 @@ export const Message = ({ tone = '', children }: { tone?: Tone; children: Compon
     {children}
   </p>
 );
+
+/** A sentence whose part in brackets is shown in a way of its own, such as a link. */
+export function Sentence({ text, children }: { text: string; children: (part: string) => ComponentChildren }) {
+  const [before, part = '', after] = text.split(/[[\]]/);
+  return (
+    <>
+      {before}
+      {children(part)}
+      {after}
+    </>
+  );
+}
 
 interface CardProps {
   readonly title: string;
@@ -59,19 +72,13 @@ export function Dialog({
   );
 }
 
-const units: readonly (readonly [seconds: number, name: string])[] = [
-  [86_400, 'day'],
-  [3_600, 'hour'],
-  [60, 'minute'],
-];
-
-export function ago(time: string): string {
+function sinceText(time: string): string {
   const seconds = (Date.now() - Date.parse(time)) / 1_000;
-  for (const [length, name] of units) {
+  for (const [length, text] of ago.units) {
     const count = Math.floor(seconds / length);
-    if (count >= 1) return `${count} ${name}${count === 1 ? '' : 's'} ago`;
+    if (count >= 1) return text(count);
   }
-  return 'just now';
+  return ago.justNow;
 }
 
 export function Ago({ time }: { time: string }) {
@@ -82,10 +89,28 @@ export function Ago({ time }: { time: string }) {
   }, []);
   return (
     <time class="muted small" dateTime={time} title={new Date(time).toLocaleString()}>
-      {ago(time)}
+      {sinceText(time)}
     </time>
   );
 }
+
+/** The head of a table; `hasActs`: its last column has buttons and needs no heading to be seen. */
+export const TableHead = ({ columns, hasActs }: { columns: readonly string[]; hasActs?: boolean }) => (
+  <thead>
+    <tr>
+      {columns.map((name) => (
+        <th key={name} scope="col">
+          {name}
+        </th>
+      ))}
+      {hasActs && (
+        <th scope="col">
+          <span class="hidden">{common.actions}</span>
+        </th>
+      )}
+    </tr>
+  </thead>
+);
 
 /** How far something is, in parts of all. */
 export function Progress({ done, failed = 0, of }: { done: number; failed?: number; of: number }) {
@@ -97,7 +122,7 @@ export function Progress({ done, failed = 0, of }: { done: number; failed?: numb
       aria-valuenow={share}
       aria-valuemin={0}
       aria-valuemax={100}
-      aria-label={`${done} of ${of}`}
+      aria-label={common.doneOf(done, of)}
     >
       <i class={failed > 0 ? 'failed' : ''} style={{ width: `${share}%` }} />
     </div>
@@ -131,14 +156,11 @@ export function Read<T>({ of, read, children }: ReadProps<T>): JSX.Element {
         <Message tone="critical">{state.error}</Message>
         <div>
           <button type="button" class="button" onClick={() => setTurn(turn + 1)}>
-            Try again
+            {common.tryAgain}
           </button>
         </div>
       </div>
     );
-  if (state.value === undefined) return <p class="body muted">Reading…</p>;
+  if (state.value === undefined) return <p class="body muted">{common.reading}</p>;
   return <>{children(state.value, () => setTurn(turn + 1))}</>;
 }
-
-export const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;

@@ -1,4 +1,5 @@
 // Networks of IPv4 with the addresses in them, as numbers.
+import { networks as texts } from '../texts/networks.ts';
 import type { Attributes, NodesReply } from '../api/types.ts';
 
 export interface Network {
@@ -55,7 +56,7 @@ export function networksOf(given: NodesReply, nodes: NodesReply): readonly Netwo
       if (!holders.includes(holder)) return [];
       return [...value.matchAll(/(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])/g)].flatMap(([text]) => {
         const address = addressOf(text);
-        return address === undefined ? [] : [[address, holder === 'bmc' ? `BMC of ${name}` : name] as const];
+        return address === undefined ? [] : [[address, holder === 'bmc' ? texts.bmcOf(name) : name] as const];
       });
     }),
   );

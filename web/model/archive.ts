@@ -1,4 +1,5 @@
 // Files of this browser as a tar archive, which the interface takes. They are read while they are sent, not before.
+import { requests } from '../texts/common.ts';
 
 const block = 512;
 const longestName = 100;
@@ -8,7 +9,7 @@ const encoder = new TextEncoder();
 export function problemOf(files: readonly File[]): string | undefined {
   const names = files.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  return twice === undefined ? undefined : `Two of the files are named ${twice}; copy them one by one.`;
+  return twice === undefined ? undefined : requests.sameNames(twice);
 }
 
 export function archiveOf(files: readonly File[]): Blob {

@@ -1,6 +1,9 @@
 // BIOS settings of nodes beside those that they are to have.
+import { texts as actions } from '../texts/actions.ts';
 import { foldReasons, mostFirst } from './folds.ts';
 import { byName } from './ranges.ts';
+
+const words = actions.biosProfile;
 
 export type Texts = Readonly<Record<string, string>>;
 
@@ -44,18 +47,13 @@ export function differencesOf(wanted: Texts, states: ReadonlyMap<string, BiosSta
 
 /** Reads the section `bios` of a profile in YAML or JSON; throws an error with a sentence about what is wrong. */
 export async function readProfile(text: string): Promise<Texts> {
-  const top = membersOf(await treeOf(text), 'The profile');
+  const top = membersOf(await treeOf(text), words.whole);
   const stranger = top.find(([name]) => name !== 'bios');
-  if (stranger)
-    throw new Error(
-      stranger[0] === 'bmc'
-        ? 'The profile has the section "bmc", with settings of BMCs: the console gives nodes BIOS settings only. Take the section out, or use muster bios apply.'
-        : `"${stranger[0]}" is not a section of a profile: write the settings below "bios:".`,
-    );
-  const settings = membersOf(top[0]?.[1], 'The section "bios"');
+  if (stranger) throw new Error(stranger[0] === 'bmc' ? words.ofBmcs : words.noSection(stranger[0]));
+  const settings = membersOf(top[0]?.[1], words.section);
   const wrong = settings.find(([, value]) => !['string', 'number', 'boolean'].includes(typeof value));
-  if (wrong) throw new Error(`${wrong[0]} must be a text, a number, true or false.`);
-  if (settings.length === 0) throw new Error('The profile has no settings: write them below "bios:".');
+  if (wrong) throw new Error(words.noValue(wrong[0]));
+  if (settings.length === 0) throw new Error(words.empty);
   return Object.fromEntries(settings.map(([name, value]) => [name, String(value)]));
 }
 
@@ -67,13 +65,12 @@ async function treeOf(text: string): Promise<unknown> {
     return parse(text, { schema: 'failsafe', maxAliasCount: 0 }) as unknown;
   } catch (error) {
     const [first] = (error as Error).message.split('\n', 1);
-    throw new Error(`The profile cannot be read: ${first!.replace(/[.:]$/, '')}.`, { cause: error });
+    throw new Error(words.unreadable(first!.replace(/[.:]$/, '')), { cause: error });
   }
 }
 
 function membersOf(value: unknown, what: string): [name: string, value: unknown][] {
   if (value === '' || value === null || value === undefined) return [];
-  if (typeof value !== 'object' || Array.isArray(value))
-    throw new Error(`${what} must have names with their values, such as "bios:", and below it "  BootMode: Uefi".`);
+  if (typeof value !== 'object' || Array.isArray(value)) throw new Error(words.noNames(what));
   return Object.entries(value);
 }

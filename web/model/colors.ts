@@ -1,4 +1,5 @@
 import type { ClusterNode } from './cluster-node.ts';
+import { grid as texts } from '../texts/nodes.ts';
 import { byName } from './ranges.ts';
 
 export interface Color {
@@ -30,21 +31,9 @@ const palette: readonly Color[] = [
   { light: '#6a5acd', dark: '#9488ea' },
 ];
 
-export const unsaid = 'not known';
+export const unsaid = texts.unknown;
 
-export const shadings = {
-  power: 'power',
-  status: 'status',
-  provmethod: 'image',
-  rack: 'rack',
-  groups: 'first group',
-  servicenode: 'service node',
-  arch: 'architecture',
-  os: 'operating system',
-  temperature: 'temperature',
-  bootstep: 'boot step',
-} as const;
-/** One of these, or the name of any attribute. */
+/** One of `shadings`, or the name of any attribute. */
 export type Shading = string;
 
 /** The value that decides the color of a node, or the group it stands in. */
@@ -60,17 +49,19 @@ export function valueOf(node: ClusterNode, by: Shading): string {
 /** The same in full, for one node. */
 export function detailOf(node: ClusterNode, by: Shading): string {
   const { temperature } = node;
-  return by === 'temperature' && temperature ? `${temperature.value} °C, ${temperature.sensor}` : valueOf(node, by);
+  return by === 'temperature' && temperature
+    ? texts.temperature(temperature.value, temperature.sensor)
+    : valueOf(node, by);
 }
 
 /** From the hottest down; each with the temperature from which on it counts. */
 const bands: readonly (readonly [value: string, from: number, color: Color])[] = [
-  ['beyond a limit', Infinity, red],
-  ['85 °C and more', 85, { light: '#e2603a', dark: '#f47b55' }],
-  ['70 to 85 °C', 70, amber],
-  ['50 to 70 °C', 50, { light: '#a9b83f', dark: '#b9c84f' }],
-  ['30 to 50 °C', 30, { light: '#2a9d8f', dark: '#46b9ab' }],
-  ['below 30 °C', -Infinity, blue],
+  [texts.beyondLimit, Infinity, red],
+  [texts.hottest, 85, { light: '#e2603a', dark: '#f47b55' }],
+  [texts.degreesBetween(70, 85), 70, amber],
+  [texts.degreesBetween(50, 70), 50, { light: '#a9b83f', dark: '#b9c84f' }],
+  [texts.degreesBetween(30, 50), 30, { light: '#2a9d8f', dark: '#46b9ab' }],
+  [texts.coldest, -Infinity, blue],
 ];
 
 function bandOf({ temperature }: ClusterNode): string {
@@ -147,7 +138,7 @@ export function troubles(
   return nodes
     .flatMap((node) => {
       const status = node.attributes['status'] ?? '';
-      if (bad.test(status)) return [{ node, why: `Its status is ${status}.`, isBad: true }];
+      if (bad.test(status)) return [{ node, why: texts.badStatus(status), isBad: true }];
       if (node.trouble !== undefined) return [{ node, why: node.trouble, isBad: node.severity !== 'warning' }];
       return [];
     })

@@ -1,5 +1,6 @@
 // The node range that the box at the top says, and what it selects.
 import { get, inPath, Refusal } from '../api/client.ts';
+import { requests } from '../texts/common.ts';
 import { Store } from './store.ts';
 
 interface Selection {
@@ -31,7 +32,7 @@ async function find(range: string, signal: AbortSignal): Promise<void> {
     selection.set({ range, names: new Set(names), state: 'known' });
   } catch (error) {
     if (signal.aborted) return;
-    const sentence = error instanceof Refusal ? error.message : 'The node range could not be read.';
+    const sentence = error instanceof Refusal ? error.message : requests.badRange;
     selection.set({ range, names: new Set(), state: 'wrong', error: sentence });
   }
 }

@@ -1,9 +1,9 @@
 import { useId, useState } from 'preact/hooks';
 import { inPath } from '../api/client.ts';
-import { plural } from '../design/parts.tsx';
 import { select, selection } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
 import { texts } from '../texts/actions.ts';
+import { common } from '../texts/common.ts';
 import { AskForm, type AskProps, curlOf, quoted, useBegin } from './ask.tsx';
 import { AskBios } from './ask-bios.tsx';
 import { AskCopy } from './ask-copy.tsx';
@@ -21,10 +21,10 @@ function AskPower({ range, count, onClose, action }: AskProps & { action: Power 
   const { label, harm }: { readonly label: string; readonly harm?: string } = texts.power[action];
   return (
     <AskForm
-      title={`${label}: ${plural(count, 'node')}`}
+      title={texts.powerTitle(label, count)}
       about={range}
       harm={harm}
-      verb={`${label} ${plural(count, 'node')}`}
+      verb={texts.powerVerb(label, count)}
       isDangerous={harm !== undefined}
       isBusy={isBusy}
       error={error}
@@ -42,9 +42,9 @@ function AskCommand({ range, count, onClose }: AskProps) {
   const path = `/nodes/${inPath(range)}/nodeshell`;
   return (
     <AskForm
-      title={`Run a command on ${plural(count, 'node')}`}
+      title={texts.command.title(count)}
       about={range}
-      verb={`Run on ${plural(count, 'node')}`}
+      verb={texts.command.verb(count)}
       isReady={command.trim() !== ''}
       isBusy={isBusy}
       error={error}
@@ -54,7 +54,7 @@ function AskCommand({ range, count, onClose }: AskProps) {
       onClose={onClose}
     >
       <label class="label">
-        Command, for the shell of each node
+        {texts.command.command}
         <textarea
           class="field mono"
           rows={3}
@@ -69,18 +69,18 @@ function AskCommand({ range, count, onClose }: AskProps) {
   );
 }
 
-/** What is behind each name of an action that has a form of its own. */
+/** The actions that have a form of their own. */
 const forms = {
-  'Run a command': AskCommand,
-  'Copy files': AskCopy,
-  Provision: AskProvision,
-  'Software and files': AskUpdate,
-  Firmware: AskFirmware,
-  'BIOS settings': AskBios,
+  command: AskCommand,
+  copy: AskCopy,
+  provision: AskProvision,
+  update: AskUpdate,
+  firmware: AskFirmware,
+  bios: AskBios,
 } as const;
 type Form = keyof typeof forms;
-const buttons: readonly Form[] = ['Run a command', 'Copy files', 'Provision'];
-const updates: readonly Form[] = ['Software and files', 'Firmware', 'BIOS settings'];
+const buttons: readonly Form[] = ['command', 'copy', 'provision'];
+const updates: readonly Form[] = ['update', 'firmware', 'bios'];
 
 interface MenuProps<T extends string> {
   readonly label: string;
@@ -95,7 +95,7 @@ function Menu<T extends string>({ label, of, items, onChoose }: MenuProps<T>) {
   return (
     <>
       <label class="hidden" for={id}>
-        {of === undefined ? label : `${label} of ${of}`}
+        {of === undefined ? label : texts.named(label, of)}
       </label>
       <select
         id={id}
@@ -108,7 +108,7 @@ function Menu<T extends string>({ label, of, items, onChoose }: MenuProps<T>) {
         }}
       >
         <option value="" disabled>
-          {label}…
+          {texts.choice(label)}
         </option>
         {items.map(([value, text]) => (
           <option key={value} value={value}>
@@ -126,7 +126,7 @@ export function PowerMenu({ range, count, of }: { range: string; count: number; 
   return (
     <>
       <Menu
-        label="Power"
+        label={common.power}
         of={of}
         items={powers.map((each) => [each, texts.power[each].label] as const)}
         onChoose={(chosen) => setAction(chosen)}
@@ -145,12 +145,12 @@ export function Actions({ range, count }: { range: string; count: number }) {
       <PowerMenu range={range} count={count} />
       {buttons.map((name) => (
         <button key={name} type="button" class="button" onClick={() => setForm(name)}>
-          {name}
+          {texts.forms[name]}
         </button>
       ))}
       <Menu
-        label="Update"
-        items={updates.map((name) => [name, name] as const)}
+        label={texts.updateMenu}
+        items={updates.map((name) => [name, texts.forms[name]] as const)}
         onChoose={(chosen) => setForm(chosen)}
       />
       {Ask && <Ask range={range} count={count} onClose={() => setForm(undefined)} />}
@@ -163,12 +163,12 @@ export function ActionBar() {
   const { range, names, state } = useStore(selection);
   if (state !== 'known' || names.size === 0) return null;
   return (
-    <div class="actions" role="toolbar" aria-label="Actions on the selection">
-      <strong class="numbers">{plural(names.size, 'node')} selected</strong>
+    <div class="actions" role="toolbar" aria-label={texts.bar}>
+      <strong class="numbers">{texts.selected(names.size)}</strong>
       <Actions range={range} count={names.size} />
       <SaveButton />
       <button type="button" class="button quiet" onClick={() => select('')}>
-        Select none
+        {texts.selectNone}
       </button>
     </div>
   );

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import { get, inPath, Refusal } from '../api/client.ts';
-import { Message, plural } from '../design/parts.tsx';
+import { Message, TableHead } from '../design/parts.tsx';
 import {
   type BiosState,
   type Difference,
@@ -11,6 +11,7 @@ import {
 } from '../model/bios.ts';
 import { folded } from '../model/ranges.ts';
 import { texts } from '../texts/actions.ts';
+import { common } from '../texts/common.ts';
 import { AskForm, type AskProps, curlOf, quoted, useBegin } from './ask.tsx';
 import { ReadingState, useReadings } from './node-readings.tsx';
 
@@ -21,11 +22,10 @@ type When = keyof typeof words.times;
 async function settingsOf(node: string): Promise<Texts> {
   const reply = await get<Readonly<Record<string, BiosState>>>(`/nodes/${inPath(node)}/bios?allowed=1`);
   const [state, ...more] = Object.values(reply);
-  if (!state || more.length > 0)
-    throw new Refusal(400, [`"${node}" is ${plural(Object.keys(reply).length, 'node')}; name one.`]);
+  if (!state || more.length > 0) throw new Refusal(400, [words.notOneNode(node, Object.keys(reply).length)]);
   const shared = sharedSettings(state);
   if (Object.keys(shared).length > 0) return shared;
-  throw new Refusal(400, [`The BIOS of ${node} does not say which of its settings other machines can have.`]);
+  throw new Refusal(400, [words.notShared(node)]);
 }
 
 interface RowProps {
@@ -42,13 +42,13 @@ const Row = ({ difference: { name, wanted, found }, isChosen, onChoose }: RowPro
         <span>{name}</span>
       </label>
     </td>
-    <td class="mono">{wanted === '' ? '(empty)' : wanted}</td>
+    <td class="mono">{wanted === '' ? words.empty : wanted}</td>
     <td>
       {found.map(([value, names]) => (
         <div key={value ?? ''}>
           <span class={value === undefined ? 'muted' : 'mono'}>{value ?? words.missing}</span>{' '}
           <span class="muted small" title={names.join(', ')}>
-            {folded(names)} ({names.length})
+            {folded(names)} {common.count(names.length)}
           </span>
         </div>
       ))}
@@ -101,10 +101,10 @@ export function AskBios({ range, count, onClose }: AskProps) {
   const pairs = chosen.map(({ name, wanted: value }) => ` ${quoted(`${name}=${value}`)}`).join('');
   return (
     <AskForm
-      title={`BIOS settings of ${plural(count, 'node')}`}
+      title={words.title(count)}
       about={range}
       harm={words.harm}
-      verb={wanted ? `Change ${plural(chosen.length, 'setting')} of ${plural(count, 'node')}` : 'Compare'}
+      verb={wanted ? words.verb(chosen.length, count) : words.compare}
       isDangerous={wanted !== undefined}
       isReady={wanted ? chosen.length > 0 : (isProfile ? profile : node).trim() !== ''}
       isBusy={isBusy}
@@ -145,15 +145,9 @@ export function AskBios({ range, count, onClose }: AskProps) {
             <Message tone="ok">{words.same}</Message>
           )}
           {differences.length > 0 && (
-            <div class="scrolled" tabIndex={0} role="region" aria-label="Settings that differ">
+            <div class="scrolled" tabIndex={0} role="region" aria-label={words.differences}>
               <table class="grid-table">
-                <thead>
-                  <tr>
-                    <th scope="col">Setting</th>
-                    <th scope="col">Is to be</th>
-                    <th scope="col">Is, after the next restart</th>
-                  </tr>
-                </thead>
+                <TableHead columns={words.columns} />
                 <tbody>
                   {differences.map((difference) => (
                     <Row
@@ -197,7 +191,7 @@ const ProfileField = ({ profile, onProfile, onError }: ProfileProps) => (
         class="field mono"
         rows={6}
         spellcheck={false}
-        placeholder={'bios:\n  LogicalProc: Disabled'}
+        placeholder={words.profileHint}
         value={profile}
         onInput={(event) => onProfile(event.currentTarget.value)}
       />

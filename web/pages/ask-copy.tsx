@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { inPath } from '../api/client.ts';
-import { plural } from '../design/parts.tsx';
 import { archiveOf, problemOf } from '../model/archive.ts';
 import { texts } from '../texts/actions.ts';
+import { common } from '../texts/common.ts';
 import { AskForm, type AskProps, curlOfFiles, fileWord, quoted, useBegin } from './ask.tsx';
 
 const words = texts.copy;
@@ -18,10 +18,10 @@ export function AskCopy({ range, count, onClose }: AskProps) {
   const shown = names.length === 0 ? ['FILE'] : names;
   return (
     <AskForm
-      title={`Copy files to ${plural(count, 'node')}`}
+      title={words.title(count)}
       about={range}
       harm={words.harm}
-      verb={isBusy ? 'Sending…' : `Copy to ${plural(count, 'node')}`}
+      verb={isBusy ? common.sending : words.verb(count)}
       isReady={files.length > 0 && target.trim() !== '' && problem === undefined}
       isBusy={isBusy}
       error={problem ?? error}

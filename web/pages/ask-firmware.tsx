@@ -1,11 +1,12 @@
 import { useMemo, useState } from 'preact/hooks';
 import { inPath } from '../api/client.ts';
-import { Message, plural } from '../design/parts.tsx';
+import { Message, TableHead } from '../design/parts.tsx';
 import { archiveOf } from '../model/archive.ts';
 import { type Component, componentsOf, type NodeFirmware } from '../model/firmware.ts';
 import { foldReasons, mostFirst } from '../model/folds.ts';
 import { folded } from '../model/ranges.ts';
 import { texts } from '../texts/actions.ts';
+import { common } from '../texts/common.ts';
 import { AskForm, type AskProps, curlOf, curlOfFiles, fileWord, quoted, useBegin } from './ask.tsx';
 import { type DryRun, Reasons, useDryRun } from './dry-run.tsx';
 import { ReadingState, useReadings } from './node-readings.tsx';
@@ -16,23 +17,18 @@ type Time = keyof typeof words.times;
 function Installed({ components }: { components: readonly Component[] }) {
   if (components.length === 0) return null;
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label="Installed versions">
+    <div class="scrolled" tabIndex={0} role="region" aria-label={words.installed}>
       <table class="grid-table">
-        <thead>
-          <tr>
-            <th scope="col">Component</th>
-            <th scope="col">Version</th>
-            <th scope="col">Nodes</th>
-          </tr>
-        </thead>
+        <TableHead columns={words.columns} />
         <tbody>
           {components.flatMap(({ label, versions }) =>
             versions.map(([version, names], index) => (
               <tr key={`${label} ${version}`}>
                 <td>{index === 0 ? label : <span class="hidden">{label}</span>}</td>
-                <td class="mono">{version === '' ? '(none shown)' : version}</td>
+                <td class="mono">{version === '' ? words.noVersion : version}</td>
                 <td title={names.join(', ')}>
-                  <span class="mono">{folded(names)}</span> <span class="muted small numbers">({names.length})</span>
+                  <span class="mono">{folded(names)}</span>{' '}
+                  <span class="muted small numbers">{common.count(names.length)}</span>
                 </td>
               </tr>
             )),
@@ -49,10 +45,11 @@ function Plan({ plan: { targets = {}, refused = {} } }: { plan: DryRun }) {
   return (
     <>
       <Message tone={Object.keys(targets).length > 0 ? 'ok' : 'critical'}>
-        {plural(Object.keys(targets).length, 'node')} would get the image.
+        {words.plan(Object.keys(targets).length)}
         {now.map(([has, names]) => (
           <span key={has} class="line">
-            <strong>{folded(names)}</strong>: now {has}
+            <strong>{folded(names)}</strong>
+            {words.now(has)}
           </span>
         ))}
       </Message>
@@ -103,16 +100,10 @@ export function AskFirmware({ range, count, onClose }: AskProps) {
   const image = isFile ? fileWord(file?.name ?? 'FILE') : `--url ${quoted(body.url || 'URL')}`;
   return (
     <AskForm
-      title={`Firmware of ${plural(count, 'node')}`}
+      title={words.title(count)}
       about={range}
       harm={words.harm}
-      verb={
-        isTrying || !plan
-          ? 'Show what happens'
-          : isBusy
-            ? 'Sending…'
-            : `Update the firmware of ${plural(count, 'node')}`
-      }
+      verb={isTrying || !plan ? common.showFirst : isBusy ? common.sending : words.verb(count)}
       isDangerous={plan !== undefined}
       isReady={(isFile ? file !== undefined : body.url !== '') && (!plan || Object.keys(plan.targets ?? {}).length > 0)}
       isBusy={isBusy || isTrying}
@@ -150,7 +141,7 @@ export function AskFirmware({ range, count, onClose }: AskProps) {
             class="field mono"
             inputMode="url"
             spellcheck={false}
-            placeholder="https://files.example.com/bios-1.50.bin"
+            placeholder={words.addressHint}
             value={url}
             onInput={(event) => setUrl(event.currentTarget.value)}
           />

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { inPath } from '../api/client.ts';
-import { plural } from '../design/parts.tsx';
 import { texts } from '../texts/images.ts';
 import { AskForm, curlOf, quoted, useBegin } from './ask.tsx';
 
@@ -19,7 +18,6 @@ interface Props {
 }
 
 interface Told {
-  readonly verb: string;
   readonly line: string;
   readonly params: Readonly<Record<string, string>>;
 }
@@ -42,7 +40,7 @@ export function AskImage({ image, act, users, onClose }: Props) {
   const told = (): Told => {
     switch (act.action) {
       case 'gen':
-        return { verb: 'Build', line: `muster genimage ${name}`, params: {} };
+        return { line: `muster genimage ${name}`, params: {} };
       case 'pack': {
         const words = [method && ` -m ${method}`, compress && ` -c ${compress}`, noSyncFiles ? ' --nosyncfiles' : ''];
         const params = {
@@ -50,36 +48,34 @@ export function AskImage({ image, act, users, onClose }: Props) {
           ...(compress && { compress }),
           ...(noSyncFiles && { nosyncfiles: '' }),
         };
-        return { verb: 'Pack', line: `muster packimage ${name}${words.join('')}`, params };
+        return { line: `muster packimage ${name}${words.join('')}`, params };
       }
       case 'rollback':
-        return { verb: 'Put back', line: `muster image rollback ${name} ${act.pack}`, params: { pack: act.pack } };
+        return { line: `muster image rollback ${name} ${act.pack}`, params: { pack: act.pack } };
       case 'tag':
         return {
-          verb: 'Tag',
           line: `muster image tag ${name} ${quoted(tag.trim() || 'TAG')} ${act.pack}`,
           params: { tag: tag.trim(), pack: act.pack },
         };
       case 'untag':
         return {
-          verb: 'Remove the tag',
           line: `muster image untag ${name} ${quoted(act.tag)}`,
           params: { tag: act.tag, remove: '' },
         };
     }
   };
-  const { verb, line, params } = told();
+  const { line, params } = told();
+  const verb = texts.verbs[act.action];
   const path = `/osimages/${inPath(image)}/instance`;
   const given = Object.entries(params).map(([key, value]) => ({ [key]: value }));
   const action = act.action === 'untag' ? 'tag' : act.action;
   const body = { action, ...(given.length > 0 && { params: given }) };
-  const title =
-    act.action === 'untag' ? `Remove the tag ${act.tag}` : `${verb}${'pack' in act ? ` pack ${act.pack}` : ''}`;
+  const title = act.action === 'untag' ? texts.removeTag(act.tag) : 'pack' in act ? texts.onPack(verb, act.pack) : verb;
   return (
     <AskForm
       title={title}
       about={image}
-      harm={`${texts[act.action]} ${plural(users, 'node is', 'nodes are')} set to the image.`}
+      harm={`${texts[act.action]} ${texts.setTo(users)}`}
       verb={verb}
       isDangerous={act.action === 'rollback'}
       isReady={act.action !== 'tag' || tag.trim() !== ''}

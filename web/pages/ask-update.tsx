@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { inPath } from '../api/client.ts';
-import { plural } from '../design/parts.tsx';
 import { texts } from '../texts/actions.ts';
 import { AskForm, type AskProps, curlOf, quoted, useBegin } from './ask.tsx';
 
@@ -17,7 +16,7 @@ export function AskUpdate({ range, count, onClose }: AskProps) {
   const scripts = step === 'postscript' ? given.trim() : '';
   const path = `/nodes/${inPath(range)}/${step}`;
   const body = scripts === '' ? undefined : { scripts };
-  const verb = `Update ${plural(count, 'node')}`;
+  const verb = words.title(count);
   return (
     <AskForm
       title={verb}

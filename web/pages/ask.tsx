@@ -4,6 +4,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { begin, root, type Work } from '../api/client.ts';
 import { Dialog, Message } from '../design/parts.tsx';
 import { go } from '../model/route.ts';
+import { texts } from '../texts/actions.ts';
+import { common } from '../texts/common.ts';
 
 export const quoted = (text: string): string =>
   /^[\w.,:=@/[\]+-]+$/.test(text) && !/[[\]]/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
@@ -27,7 +29,7 @@ export const fileWord = (name: string): string => quoted(name.startsWith('-') ? 
 function Elsewhere({ line, curl: request }: { line: string; curl: string }) {
   return (
     <details>
-      <summary class="muted small">The same from the command line, and with curl</summary>
+      <summary class="muted small">{texts.elsewhere}</summary>
       <pre class="code">{`${line}\n\n${request}`}</pre>
     </details>
   );
@@ -84,7 +86,7 @@ export function AskForm({ title, about, harm, verb, isDangerous, isReady = true,
             {verb}
           </button>
           <button type="button" class="button" onClick={onClose}>
-            Cancel
+            {common.cancel}
           </button>
         </div>
       </form>

@@ -4,6 +4,7 @@ import type { NodesReply } from '../api/types.ts';
 import { cluster } from '../model/cluster.ts';
 import { byName } from '../model/ranges.ts';
 import { Store, useStore } from '../model/store.ts';
+import { grid as texts } from '../texts/nodes.ts';
 
 /** Names of attributes that nodes have, for completion. */
 const found = new Store<readonly string[]>([]);
@@ -58,7 +59,7 @@ export function AttributeChoice({ label, value, known, onChange }: ChoiceProps) 
           </option>
         ))}
         {!Object.hasOwn(known, value) && <option value={value}>{value}</option>}
-        <option value={other}>another attribute…</option>
+        <option value={other}>{texts.otherAttribute}</option>
       </select>
       {isTyping && (
         <form
@@ -73,8 +74,8 @@ export function AttributeChoice({ label, value, known, onChange }: ChoiceProps) 
           <input
             class="field mono typed"
             list={`${id}-names`}
-            aria-label={`${label} by attribute`}
-            placeholder="attribute, Enter"
+            aria-label={texts.byAttribute(label)}
+            placeholder={texts.attributeHint}
             autofocus
             autocomplete="off"
             autocapitalize="none"

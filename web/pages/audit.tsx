@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { get, inPath, Refusal } from '../api/client.ts';
-import { Badge, Card, plural, Read, type Tone } from '../design/parts.tsx';
+import { Badge, Card, Read, type Tone } from '../design/parts.tsx';
+import { common } from '../texts/common.ts';
 import { audit as texts } from '../texts/audit.ts';
 import { TextField } from './write-dialog.tsx';
 
@@ -93,7 +94,7 @@ function Listing({ entries }: { entries: readonly Entry[] }) {
         </table>
       </div>
       <div class="row body numbers">
-        <span class="muted grow">{texts.page(first + 1, first + shown.length, entries.length)}</span>
+        <span class="muted grow">{common.partOf(first + 1, first + shown.length, entries.length)}</span>
         <button type="button" class="button" disabled={first === 0} onClick={() => setFirst(first - perPage)}>
           {texts.newer}
         </button>
@@ -170,7 +171,7 @@ export function AuditLog() {
       </form>
       <Read key={of} of={of} read={(signal) => find(asked.filter, signal)}>
         {(entries) => (
-          <Card title={plural(entries.length, 'record')}>
+          <Card title={texts.count(entries.length)}>
             <Listing entries={entries} />
           </Card>
         )}

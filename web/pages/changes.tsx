@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks';
 import { get, write } from '../api/client.ts';
 import type { Change, ChangedRow, ChangeHead, ChangeList } from '../api/types.ts';
-import { Ago, Card, Dialog, Message, plural, Read } from '../design/parts.tsx';
+import { Ago, Card, Dialog, Message, Read } from '../design/parts.tsx';
 import { changesSeen } from '../model/live.ts';
 import { folded } from '../model/ranges.ts';
 import { useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
+import { changes as texts } from '../texts/runs.ts';
 
 type Columns = Readonly<Record<string, string | null>> | null;
 
@@ -21,9 +23,10 @@ function aboutOf({ changes, rows, tables }: ChangeHead): string {
   );
   const made = changes.length > 0 && changes.every(({ before }) => before === null);
   const gone = changes.length > 0 && changes.every(({ after }) => after === null);
-  if (isSignIn({ changes, rows, tables } as ChangeHead)) return gone ? 'A token ended' : 'A token was made';
-  const what = made ? 'made' : gone ? 'removed' : [...columns].slice(0, 3).join(', ');
-  return `${folded(names)}: ${what}${rows > changes.length ? ` (${plural(rows, 'row')})` : ''}`;
+  if (isSignIn({ changes, rows, tables } as ChangeHead)) return gone ? texts.tokenEnded : texts.tokenMade;
+  const what = made ? texts.made : gone ? texts.removed : [...columns].slice(0, 3).join(', ');
+  const about = folded(names);
+  return rows > changes.length ? texts.lineOfRows(about, what, rows) : texts.line(about, what);
 }
 
 export const ChangeLine = ({ change }: { change: ChangeHead }) => (
@@ -53,8 +56,8 @@ export function Difference({ rows }: { rows: readonly ChangedRow[] }) {
           <div key={`${row.table} ${keyText(row)}`}>
             <h3>
               {row.table} · {keyText(row)}
-              {before === null && ' · new'}
-              {after === null && ' · removed'}
+              {before === null && texts.newRow}
+              {after === null && texts.removedRow}
             </h3>
             <pre class="code">
               {columns.map((column) => {
@@ -64,7 +67,7 @@ export function Difference({ rows }: { rows: readonly ChangedRow[] }) {
                     {column}: {was !== '' && <span class="before">{was}</span>}
                     {was !== '' && is !== '' && ' → '}
                     {is !== '' && <span class="after">{is}</span>}
-                    {was === '' && is === '' && <span class="muted">not set</span>}
+                    {was === '' && is === '' && <span class="muted">{common.unset}</span>}
                   </div>
                 );
               })}
@@ -72,7 +75,7 @@ export function Difference({ rows }: { rows: readonly ChangedRow[] }) {
           </div>
         );
       })}
-      {rows.length > most && <p class="muted">and {plural(rows.length - most, 'more row')}</p>}
+      {rows.length > most && <p class="muted">{texts.moreRows(rows.length - most)}</p>}
     </div>
   );
 }
@@ -93,28 +96,28 @@ export function Undo({ id, onClose }: { id: number; onClose: (done: boolean) => 
     }
   };
   return (
-    <Dialog label="Undo" onClose={() => onClose(false)}>
+    <Dialog label={common.undo} onClose={() => onClose(false)}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
           void take();
         }}
       >
-        <h1>Undo change {id}</h1>
+        <h1>{texts.undoIt(id)}</h1>
         <Read of={String(id)} read={() => write<DryRun>('POST', `/changes/${id}/revert?dryRun=1`)}>
           {({ changes = [] }) => (
             <>
               <Difference rows={changes} />
               {error !== '' && <Message tone="critical">{error}</Message>}
               <div class="row">
-                <button class="button primary">Undo {plural(changes.length, 'row')}</button>
+                <button class="button primary">{texts.undoRows(changes.length)}</button>
               </div>
             </>
           )}
         </Read>
         <div>
           <button type="button" class="button" onClick={() => onClose(false)}>
-            Cancel
+            {common.cancel}
           </button>
         </div>
       </form>
@@ -133,8 +136,8 @@ export function ChangeListing({ query = '' }: { query?: string }) {
         {({ changes }) =>
           changes.length === 0 ? (
             <div class="empty">
-              <strong>No changes.</strong>
-              <p>Every change of the database appears here with who made it, and can be taken back.</p>
+              <strong>{texts.none}</strong>
+              <p>{texts.noneYet}</p>
             </div>
           ) : (
             <ul class="list">
@@ -150,10 +153,10 @@ export function ChangeListing({ query = '' }: { query?: string }) {
                         aria-expanded={open === change.id}
                         onClick={() => setOpen(open === change.id ? undefined : change.id)}
                       >
-                        {open === change.id ? 'Hide' : 'Show'}
+                        {common.showOrHide(open === change.id)}
                       </button>
                       <button type="button" class="button quiet" onClick={() => setUndone(change.id)}>
-                        Undo
+                        {common.undo}
                       </button>
                     </div>
                     {open === change.id && (
@@ -176,10 +179,10 @@ export function ChangeListing({ query = '' }: { query?: string }) {
 export const Changes = () => (
   <>
     <header>
-      <h1>Changes</h1>
-      <span class="muted">of definitions, the newest first; each can be undone</span>
+      <h1>{texts.title}</h1>
+      <span class="muted">{texts.about}</span>
     </header>
-    <Card title="History">
+    <Card title={common.history}>
       <ChangeListing />
     </Card>
   </>

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Badge, Card } from '../design/parts.tsx';
 import { consolePage } from '../model/serial-line.ts';
+import { common } from '../texts/common.ts';
 import { texts } from '../texts/serial.ts';
 import { toneOf } from './serial.tsx';
 import { Screen, type Serial, useLine } from './serial-screen.tsx';
@@ -47,7 +48,7 @@ export function LiveTiles({ nodes, isChosen }: { nodes: readonly string[]; isCho
           <span class="muted small">{isChosen ? texts.liveSelected : texts.liveOpen}</span>
           {isPaged && (
             <>
-              <span class="muted small numbers">{texts.shownOf(from + 1, from + shown.length, nodes.length)}</span>
+              <span class="muted small numbers">{common.partOf(from + 1, from + shown.length, nodes.length)}</span>
               <button type="button" class="button" disabled={from === 0} onClick={() => setFirst(from - mostTiles)}>
                 {texts.previous}
               </button>
@@ -65,7 +66,7 @@ export function LiveTiles({ nodes, isChosen }: { nodes: readonly string[]; isCho
       }
     >
       {shown.length === 0 ? (
-        <p class="empty">{isChosen ? texts.selectedNone : texts.noTiles}</p>
+        <p class="empty">{isChosen ? common.selectionIsEmpty : texts.noTiles}</p>
       ) : (
         <div class="console-tiles">
           {shown.map((node) => (

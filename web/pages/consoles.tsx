@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, inPath } from '../api/client.ts';
 import type { ConsoleLogs, OpenConsole } from '../api/types.ts';
-import { Ago, Badge, Card, Message, Read, type Tone } from '../design/parts.tsx';
+import { Ago, Badge, Card, Message, Read, TableHead, type Tone } from '../design/parts.tsx';
 import { byName } from '../model/ranges.ts';
 import { selection } from '../model/selection.ts';
 import { consolePage } from '../model/serial-line.ts';
@@ -29,15 +29,7 @@ function OpenList({ consoles }: { consoles: readonly OpenConsole[] }) {
   return (
     <div class="console-list" tabIndex={0} role="region" aria-label={texts.open}>
       <table class="grid-table">
-        <thead>
-          <tr>
-            {texts.columns.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={texts.columns} />
         <tbody>
           {consoles.map(({ node, state, since, way, message, kept, writer, viewers }) => (
             <tr key={node}>

@@ -7,6 +7,8 @@ import { linkTo } from '../model/route.ts';
 import { select } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
 import { chooseTheme, type Theme, theme, themes } from '../model/theme.ts';
+import { common } from '../texts/common.ts';
+import { frame as texts, keys, palette } from '../texts/frame.ts';
 import { ActionBar } from './actions.tsx';
 import { PageLinks, PageSheet, PhoneBar } from './navigation.tsx';
 import { pages } from './pages.tsx';
@@ -21,14 +23,7 @@ export const Mark = () => (
   </span>
 );
 
-const keys = [
-  ['/', 'select nodes'],
-  ['Ctrl K', 'go to a page, a node or an action by its name'],
-  ...pages.map(({ name, key }) => [`g ${key}`, name.toLowerCase()] as const),
-  ['arrow keys', 'move in the grid of nodes; Space selects, Enter opens'],
-  ['Esc', 'leave a dialog, or select nothing'],
-  ['?', 'these keys'],
-] as const;
+const listed = [...keys.before, ...pages.map(({ name, key }) => keys.page(key, name)), ...keys.after];
 
 interface FrameProps {
   readonly session: Session;
@@ -66,25 +61,29 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
     return () => removeEventListener('keydown', press);
   }, [onKey]);
   const calls: readonly Call[] = [
-    ...pages.map(({ path, name, key }) => ({ name, what: `page, g ${key}`, run: () => onKey(path) })),
-    { name: 'Select no nodes', what: 'action', run: () => select('') },
-    ...themes.map((each) => ({ name: `Theme: ${each}`, what: 'setting', run: () => chooseTheme(each) })),
-    { name: 'Keys', what: 'help, ?', run: () => setShowsKeys(true) },
-    { name: 'Manual', what: 'help', run: () => void open('/muster/manual', '_blank', 'noreferrer') },
-    { name: 'Sign out', what: session.user, run: onSignOut },
+    ...pages.map(({ path, name, key }) => ({ name, what: palette.kinds.page(key), run: () => onKey(path) })),
+    { name: palette.selectNone, what: palette.kinds.action, run: () => select('') },
+    ...themes.map((each) => ({
+      name: palette.theme(texts.themes[each]),
+      what: palette.kinds.setting,
+      run: () => chooseTheme(each),
+    })),
+    { name: keys.title, what: palette.kinds.keys, run: () => setShowsKeys(true) },
+    { name: texts.manual, what: palette.kinds.help, run: () => void open('/muster/manual', '_blank', 'noreferrer') },
+    { name: texts.signOut, what: session.user, run: onSignOut },
   ];
   return (
     <div class="frame">
       <div class="rail">
         <a class="brand" href={linkTo('/')}>
-          <Mark /> muster
+          <Mark /> {common.product}
         </a>
-        <nav aria-label="Pages">
+        <nav aria-label={texts.pages}>
           <PageLinks />
         </nav>
         <div class="foot">
           <span class="inline-label">
-            <label for="theme">Theme</label>
+            <label for="theme">{texts.theme}</label>
             <select
               id="theme"
               class="field"
@@ -92,23 +91,24 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
               onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}
             >
               {themes.map((each) => (
-                <option key={each}>{each}</option>
+                <option key={each} value={each}>
+                  {texts.themes[each]}
+                </option>
               ))}
             </select>
           </span>
           <a href="/muster/manual" target="_blank" rel="noreferrer">
-            Manual
+            {texts.manual}
           </a>
           <span class="cut" title={session.user}>
-            {session.user}
-            {session.full ? '' : ' (limited)'}
+            {session.full ? session.user : texts.limited(session.user)}
           </span>
           <div class="row">
             <button type="button" class="button" onClick={onSignOut}>
-              Sign out
+              {texts.signOut}
             </button>
-            <button type="button" class="button quiet" aria-label="Keys" onClick={() => setShowsKeys(true)}>
-              ?
+            <button type="button" class="button quiet" aria-label={keys.title} onClick={() => setShowsKeys(true)}>
+              {keys.mark}
             </button>
           </div>
         </div>
@@ -118,20 +118,18 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
           <RangeBox />
           <span class="grow only-wide" />
           <button type="button" class="button" aria-haspopup="dialog" onClick={() => setCalling(true)}>
-            Go to
+            {palette.open}
             <kbd class="only-wide" aria-hidden="true">
-              Ctrl K
+              {keys.call}
             </kbd>
           </button>
           <span class="only-wide">
-            <Badge tone={state === 'live' ? 'ok' : 'warning'}>
-              {state === 'live' ? 'live' : state === 'lost' ? 'not connected' : 'connecting'}
-            </Badge>
+            <Badge tone={state === 'live' ? 'ok' : 'warning'}>{texts.connection[state]}</Badge>
           </span>
         </div>
         {state === 'lost' && (
           <p class="lost" role="status">
-            The connection to the server is lost; what you see may be old. The console connects again by itself.
+            {texts.lost}
           </p>
         )}
         <ActionBar />
@@ -141,13 +139,13 @@ export function Frame({ session, onSignOut, onKey, children }: FrameProps) {
       {showsPages && <PageSheet onClose={() => setShowsPages(false)} />}
       {isCalling && <Palette calls={calls} onClose={() => setCalling(false)} />}
       {showsKeys && (
-        <Dialog label="Keys" onClose={() => setShowsKeys(false)}>
+        <Dialog label={keys.title} onClose={() => setShowsKeys(false)}>
           <form method="dialog">
-            <h1>Keys</h1>
+            <h1>{keys.title}</h1>
             <div class="keys">
-              {keys.map(([key, what]) => [<kbd key={key}>{key}</kbd>, <span key={what}>{what}</span>])}
+              {listed.map(([key, what]) => [<kbd key={key}>{key}</kbd>, <span key={what}>{what}</span>])}
             </div>
-            <button class="button">Close</button>
+            <button class="button">{common.close}</button>
           </form>
         </Dialog>
       )}

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import { getAt } from '../api/client.ts';
 import type { Attributes, NodesReply } from '../api/types.ts';
-import { Badge, Card, plural, Read } from '../design/parts.tsx';
+import { Badge, Card, Read } from '../design/parts.tsx';
 import { changesSeen } from '../model/live.ts';
 import { byName, folded } from '../model/ranges.ts';
 import { select } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
 import { groups as texts } from '../texts/groups.ts';
-import { writing } from '../texts/writing.ts';
 import { givenBy, GroupForm, GroupRemoval, isDynamic, membersOf } from './group-form.tsx';
 import { Written } from './write-dialog.tsx';
 
@@ -123,36 +123,36 @@ export function Groups() {
                           <button
                             type="button"
                             class="button"
-                            title={texts.select}
+                            title={common.selectThese}
                             disabled={members.length === 0}
                             onClick={() => select(name, members)}
                           >
-                            {plural(members.length, 'node')}
+                            {common.nodes(members.length)}
                           </button>
                           <button
                             type="button"
                             class="button quiet"
-                            aria-label={`${texts.edit} ${name}`}
+                            aria-label={`${common.edit} ${name}`}
                             onClick={() => setAsked({ kind: 'form', name, group, revision })}
                           >
-                            {texts.edit}
+                            {common.edit}
                           </button>
                           <button
                             type="button"
                             class="button quiet"
-                            aria-label={`${texts.remove} ${name}`}
+                            aria-label={`${common.remove} ${name}`}
                             onClick={() => setAsked({ kind: 'removal', name, group, revision })}
                           >
-                            {texts.remove}
+                            {common.remove}
                           </button>
                           <button
                             type="button"
                             class="button quiet"
-                            aria-label={texts.show(name, isOpen)}
+                            aria-label={common.showOrHideIt(name, isOpen)}
                             aria-expanded={isOpen}
                             onClick={() => setOpen(isOpen ? undefined : name)}
                           >
-                            {isOpen ? writing.hide : writing.details}
+                            {common.showOrHide(isOpen)}
                           </button>
                         </div>
                         {isOpen && <Details group={group} />}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { get, inPath, Refusal } from '../api/client.ts';
-import { Ago, Badge, Message, plural, Read } from '../design/parts.tsx';
+import { Ago, Badge, Message, Read, TableHead } from '../design/parts.tsx';
+import { common } from '../texts/common.ts';
 import { texts } from '../texts/images.ts';
 import { AskImage, type ImageAct } from './ask-image.tsx';
 
@@ -50,7 +51,7 @@ async function lookAt(image: string, signal: AbortSignal): Promise<Look> {
 }
 
 const megabytes = (parts: readonly { readonly size: number }[]): string =>
-  `${Math.max(1, Math.round(parts.reduce((sum, { size }) => sum + size, 0) / 1e6)).toLocaleString('en-US')} MB`;
+  texts.megabytes(Math.max(1, Math.round(parts.reduce((sum, { size }) => sum + size, 0) / 1e6)));
 
 interface PackProps {
   readonly pack: Pack;
@@ -65,7 +66,7 @@ const PackRow = ({ pack: { id, method, compress, parts = [], made, tags = [] }, 
       {isCurrent && (
         <>
           {' '}
-          <Badge tone="ok">in use</Badge>
+          <Badge tone="ok">{texts.inUse}</Badge>
         </>
       )}
       {tags.map((tag) => (
@@ -74,10 +75,10 @@ const PackRow = ({ pack: { id, method, compress, parts = [], made, tags = [] }, 
           <button
             type="button"
             class="button quiet small"
-            aria-label={`Remove the tag ${tag}`}
+            aria-label={texts.removeTag(tag)}
             onClick={() => onAsk({ action: 'untag', tag })}
           >
-            Remove
+            {common.remove}
           </button>
         </div>
       ))}
@@ -85,21 +86,27 @@ const PackRow = ({ pack: { id, method, compress, parts = [], made, tags = [] }, 
     <td class="muted">
       {[method, compress, megabytes(parts)].filter(Boolean).join(', ')}
       <div class="small">
-        by {made.by}, <Ago time={made.when} />
+        {texts.madeBy(made.by)}
+        <Ago time={made.when} />
       </div>
     </td>
     <td class="acts">
-      <button type="button" class="button" aria-label={`Tag ${id}`} onClick={() => onAsk({ action: 'tag', pack: id })}>
-        Tag
+      <button
+        type="button"
+        class="button"
+        aria-label={texts.tagIt(id)}
+        onClick={() => onAsk({ action: 'tag', pack: id })}
+      >
+        {texts.verbs.tag}
       </button>
       {!isCurrent && (
         <button
           type="button"
           class="button"
-          aria-label={`Put back ${id}`}
+          aria-label={texts.putBackIt(id)}
           onClick={() => onAsk({ action: 'rollback', pack: id })}
         >
-          Put back
+          {texts.verbs.rollback}
         </button>
       )}
     </td>
@@ -111,25 +118,17 @@ function Built({ instance, onAsk }: { instance: Instance; onAsk: (act: ImageAct)
   return (
     <>
       <p class="muted small">
-        {made && `Built by ${made.by}, ${new Date(made.when).toLocaleString()} · `}
-        {packages.length > 0 && `${plural(packages.length, 'package')} · `}
-        {kernel !== undefined && `kernel ${kernel} · `}
+        {made && `${texts.builtBy(made.by, new Date(made.when).toLocaleString())} · `}
+        {packages.length > 0 && `${texts.packages(packages.length)} · `}
+        {kernel !== undefined && `${texts.kernel(kernel)} · `}
         <span class="mono">{directory}</span>
       </p>
       {packs.length === 0 ? (
         <p class="muted">{texts.noPack}</p>
       ) : (
-        <div class="scrolled" tabIndex={0} role="region" aria-label="Packs">
+        <div class="scrolled" tabIndex={0} role="region" aria-label={texts.packs}>
           <table class="grid-table">
-            <thead>
-              <tr>
-                <th scope="col">Pack</th>
-                <th scope="col">Made</th>
-                <th scope="col">
-                  <span class="hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
+            <TableHead columns={texts.columns} hasActs />
             <tbody>
               {packs.map((pack) => (
                 <PackRow key={pack.id} pack={pack} isCurrent={pack.id === current} onAsk={onAsk} />
@@ -160,10 +159,10 @@ export function ImageDetails({ image, isDiskless, users, turn }: Props) {
       {isDiskless && (
         <div class="row">
           <button type="button" class="button" onClick={() => setAct({ action: 'gen' })}>
-            Build
+            {texts.verbs.gen}
           </button>
           <button type="button" class="button" onClick={() => setAct({ action: 'pack' })}>
-            Pack
+            {texts.verbs.pack}
           </button>
         </div>
       )}
@@ -175,7 +174,7 @@ export function ImageDetails({ image, isDiskless, users, turn }: Props) {
                 {problem}
               </Message>
             ))}
-            {problems.length === 0 && <Message tone="ok">Nodes can boot this image.</Message>}
+            {problems.length === 0 && <Message tone="ok">{texts.bootable}</Message>}
             {instance && <Built instance={instance} onAsk={setAct} />}
             {!instance && isDiskless && <p class="muted">{texts.noTree}</p>}
           </>

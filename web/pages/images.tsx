@@ -1,13 +1,15 @@
 import { useMemo, useState } from 'preact/hooks';
 import { get, inPath } from '../api/client.ts';
 import type { NodesReply, RunHead } from '../api/types.ts';
-import { Card, plural, Progress, Read } from '../design/parts.tsx';
+import { Card, Progress, Read, Sentence } from '../design/parts.tsx';
 import { cluster } from '../model/cluster.ts';
 import { changesSeen, runs } from '../model/live.ts';
 import { byName, folded } from '../model/ranges.ts';
 import { linkTo } from '../model/route.ts';
 import { select } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
+import { texts } from '../texts/images.ts';
 import { ImageDetails } from './image-details.tsx';
 import { RunLine } from './runs.tsx';
 
@@ -29,7 +31,7 @@ const imageCommands: readonly string[] = [
 function UnderWay({ all }: { all: readonly RunHead[] }) {
   if (all.length === 0) return null;
   return (
-    <Card title="Under way">
+    <Card title={common.underWay}>
       <ul class="list">
         {all.map((run) => (
           <li key={run.id}>
@@ -46,15 +48,17 @@ function UnderWay({ all }: { all: readonly RunHead[] }) {
 
 const NoImages = () => (
   <div class="empty">
-    <strong>There are no images yet.</strong>
-    <p>Copy an installation medium on the management node. muster defines the images that can be made from it:</p>
-    <pre class="code">muster copycds debian-12-amd64-DVD-1.iso</pre>
+    <strong>{texts.none}</strong>
+    <p>{texts.firstStep}</p>
+    <pre class="code">{texts.firstLine}</pre>
     <p>
-      The chapter{' '}
-      <a href="/muster/manual/images" target="_blank" rel="noreferrer">
-        Images
-      </a>{' '}
-      shows how to build and pack an image for diskless nodes.
+      <Sentence text={texts.nextStep}>
+        {(part) => (
+          <a href="/muster/manual/images" target="_blank" rel="noreferrer">
+            {part}
+          </a>
+        )}
+      </Sentence>
     </p>
   </div>
 );
@@ -77,11 +81,11 @@ export function Images({ shown }: { shown?: string | undefined }) {
   return (
     <>
       <header>
-        <h1>Images</h1>
-        <span class="muted">what nodes can boot or install, and which nodes are set to it</span>
+        <h1>{texts.title}</h1>
+        <span class="muted">{texts.about}</span>
       </header>
       <UnderWay all={underWay} />
-      <Card title="All images">
+      <Card title={texts.all}>
         <Read of={String(seen)} read={(signal) => get<NodesReply>('/osimages/ALLRESOURCES', signal)}>
           {(images) => {
             const names = Object.keys(images).sort(byName);
@@ -106,11 +110,11 @@ export function Images({ shown }: { shown?: string | undefined }) {
                         <button
                           type="button"
                           class="button quiet"
-                          aria-label={`${open === name ? 'Hide' : 'Show'} ${name}`}
+                          aria-label={common.showOrHideIt(name, open === name)}
                           aria-expanded={open === name}
                           onClick={() => setOpen(open === name ? undefined : name)}
                         >
-                          {open === name ? 'Hide' : 'Show'}
+                          {common.showOrHide(open === name)}
                         </button>
                       </div>
                       {open === name && (
@@ -135,9 +139,9 @@ export function Images({ shown }: { shown?: string | undefined }) {
 
 const Users = ({ names }: { names: readonly string[] }) =>
   names.length === 0 ? (
-    <span class="muted small">no node</span>
+    <span class="muted small">{texts.noNode}</span>
   ) : (
-    <button type="button" class="button" title="Select these nodes" onClick={() => select(folded(names), names)}>
-      {plural(names.length, 'node')}
+    <button type="button" class="button" title={common.selectThese} onClick={() => select(folded(names), names)}>
+      {common.nodes(names.length)}
     </button>
   );

@@ -1,13 +1,14 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { inPath } from '../api/client.ts';
 import type { NodesReply } from '../api/types.ts';
-import { Badge, Card, plural, Read } from '../design/parts.tsx';
+import { Badge, Card, Read, TableHead } from '../design/parts.tsx';
 import { askPower, cluster, nodeNamed, readAll } from '../model/cluster.ts';
 import { changesSeen } from '../model/live.ts';
 import { byName, folded } from '../model/ranges.ts';
 import { linkTo } from '../model/route.ts';
 import { select } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
 import { texts } from '../texts/machines.ts';
 import { PowerMenu } from './actions.tsx';
 import { ReadingState, useReadings } from './node-readings.tsx';
@@ -46,8 +47,8 @@ interface MachineProps {
 function Machine({ name, defined, inventory }: MachineProps) {
   const [isOpen, setOpen] = useState(false);
   const power = nodeNamed(useStore(cluster), name)?.power;
-  const shown = (label: string, attribute: string) =>
-    inventory?.[label] ?? <span class="muted">{defined[attribute] ?? '–'}</span>;
+  const shown = (found: Inventory[string] | undefined, attribute: string) =>
+    found ?? <span class="muted">{defined[attribute] ?? '–'}</span>;
   return (
     <>
       <tr>
@@ -55,22 +56,22 @@ function Machine({ name, defined, inventory }: MachineProps) {
           <a href={linkTo(`/nodes/${inPath(name)}`)}>{name}</a>
         </td>
         <td>{power === undefined ? <span class="muted">–</span> : <Badge tone={powerTone(power)}>{power}</Badge>}</td>
-        <td class="numbers">{shown('CPUs', 'vmcpus')}</td>
-        <td class="numbers">{shown('Memory', 'vmmemory')}</td>
+        <td class="numbers">{shown(inventory?.['CPUs'], 'vmcpus')}</td>
+        <td class="numbers">{shown(inventory?.['Memory'], 'vmmemory')}</td>
         <td>
           <div class="row machine-acts">
             <PowerMenu range={name} count={1} of={name} />
-            <a class="button" href={linkTo(`/nodes/${inPath(name)}/console`)} aria-label={`Console of ${name}`}>
-              Console
+            <a class="button" href={linkTo(`/nodes/${inPath(name)}/console`)} aria-label={texts.consoleOf(name)}>
+              {common.console}
             </a>
             <button
               type="button"
               class="button"
               aria-expanded={isOpen}
-              aria-label={`Snapshots of ${name}`}
+              aria-label={texts.snapshotsOf(name)}
               onClick={() => setOpen(!isOpen)}
             >
-              Snapshots
+              {texts.snapshots}
             </button>
           </div>
         </td>
@@ -100,32 +101,22 @@ function Hypervisor({ host, machines, nodes }: HypervisorProps) {
       title={host === '' ? texts.noHost : host}
       side={
         machines.length > 0 && (
-          <button type="button" class="button" title="Select these nodes" onClick={() => select(range, machines)}>
-            {plural(machines.length, 'machine')}
+          <button type="button" class="button" title={common.selectThese} onClick={() => select(range, machines)}>
+            {common.machines(machines.length)}
           </button>
         )
       }
     >
       {machines.length === 0 ? (
-        <p class="body muted">No machine.</p>
+        <p class="body muted">{texts.noMachine}</p>
       ) : (
         <>
           <div class="readings">
             <ReadingState readings={readings} count={machines.length} />
           </div>
-          <div class="wide-table" tabIndex={0} role="region" aria-label={`Machines of ${host || texts.noHost}`}>
+          <div class="wide-table" tabIndex={0} role="region" aria-label={texts.machinesOf(host || texts.noHost)}>
             <table class="grid-table">
-              <thead>
-                <tr>
-                  <th scope="col">Machine</th>
-                  <th scope="col">Power</th>
-                  <th scope="col">CPUs</th>
-                  <th scope="col">Memory</th>
-                  <th scope="col">
-                    <span class="hidden">Actions</span>
-                  </th>
-                </tr>
-              </thead>
+              <TableHead columns={texts.columns} hasActs />
               <tbody>
                 {machines.map((name) => (
                   <Machine key={name} name={name} defined={nodes[name] ?? {}} inventory={readings.values.get(name)} />
@@ -145,7 +136,7 @@ export function Machines() {
   return (
     <>
       <header>
-        <h1>Virtual machines</h1>
+        <h1>{texts.title}</h1>
         <span class="muted">{texts.about}</span>
       </header>
       <Read of={String(seen)} read={() => readAll(attributes)}>

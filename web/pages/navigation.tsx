@@ -2,6 +2,8 @@ import { Badge, Dialog } from '../design/parts.tsx';
 import { runs } from '../model/live.ts';
 import { linkTo, route } from '../model/route.ts';
 import { useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
+import { frame as texts } from '../texts/frame.ts';
 import { pageAt, pages } from './pages.tsx';
 
 const sections = [...new Set(pages.map(({ section }) => section))];
@@ -12,7 +14,7 @@ export function PageLinks() {
   const running = useStore(runs).filter(({ state }) => state === 'running').length;
   return sections.map((section) => (
     <div key={section} class="links">
-      <h2 id={`pages-${section}`}>{section}</h2>
+      <h2 id={`pages-${section}`}>{texts.sections[section]}</h2>
       <ul aria-labelledby={`pages-${section}`}>
         {pages
           .filter((page) => page.section === section)
@@ -33,7 +35,7 @@ export function PageLinks() {
 export function PhoneBar({ onMore }: { onMore(): void }) {
   const here = pageAt(useStore(route))?.page;
   return (
-    <nav class="bar" aria-label="Main pages">
+    <nav class="bar" aria-label={texts.mainPages}>
       {pages
         .filter(({ isMain }) => isMain)
         .map(({ path, name }) => (
@@ -47,7 +49,7 @@ export function PhoneBar({ onMore }: { onMore(): void }) {
         onClick={onMore}
         {...(here && !here.isMain ? { 'aria-current': 'true' } : {})}
       >
-        More
+        {texts.more}
       </button>
     </nav>
   );
@@ -55,7 +57,7 @@ export function PhoneBar({ onMore }: { onMore(): void }) {
 
 /** All pages, on a phone. */
 export const PageSheet = ({ onClose }: { onClose(): void }) => (
-  <Dialog label="All pages" onClose={onClose}>
+  <Dialog label={texts.allPages} onClose={onClose}>
     <div
       class="stack sheet"
       onClick={(event) => {
@@ -64,7 +66,7 @@ export const PageSheet = ({ onClose }: { onClose(): void }) => (
     >
       <PageLinks />
       <button type="button" class="button" onClick={onClose}>
-        Close
+        {common.close}
       </button>
     </div>
   </Dialog>

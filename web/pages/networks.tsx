@@ -1,11 +1,13 @@
 import { get } from '../api/client.ts';
 import type { NodesReply } from '../api/types.ts';
-import { Badge, Card, plural, Read } from '../design/parts.tsx';
+import { Badge, Card, Read } from '../design/parts.tsx';
 import { addressAttributes, addressText, firstFree, type Network, networksOf, partsOf } from '../model/addresses.ts';
 import { readAll } from '../model/cluster.ts';
 import { changesSeen } from '../model/live.ts';
 import { byName } from '../model/ranges.ts';
 import { useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
+import { networks as texts } from '../texts/networks.ts';
 
 /** A network is drawn in so many parts. */
 const drawn = 256;
@@ -22,16 +24,16 @@ function Drawing({ network }: { network: Network }) {
   const parts = partsOf(network, drawn);
   const used = parts.filter((part) => part.used > 0).length;
   return (
-    <div class="addresses" role="img" aria-label={`${used} of ${plural(parts.length, 'part')} have addresses in use`}>
+    <div class="addresses" role="img" aria-label={texts.drawing(used, parts.length)}>
       {parts.map(({ first, last, used: count, size, isDynamic }) => {
         const share = count === 0 ? 0 : count === size ? 3 : count * 2 > size ? 2 : 1;
-        const where = first === last ? addressText(first) : `${addressText(first)} to ${addressText(last)}`;
-        const what = first === last ? (network.used.get(first) ?? 'free') : `${count} of ${size} in use`;
+        const where = first === last ? addressText(first) : common.fromTo(addressText(first), addressText(last));
+        const what = first === last ? (network.used.get(first) ?? texts.free) : texts.partUsed(count, size);
         return (
           <i
             key={first}
             class={`used-${share} ${isDynamic ? 'dynamic' : ''}`}
-            title={`${where}: ${what}${isDynamic ? ', DHCP' : ''}`}
+            title={texts.part(where, what, isDynamic)}
           />
         );
       })}
@@ -55,17 +57,17 @@ function NetworkCard({ network }: { network: Network }) {
       {range ? (
         <div class="body stack">
           <div class="row wrap numbers">
-            <Badge tone="accent">{used.size.toLocaleString('en-US')} in use</Badge>
-            <Badge>{(all - used.size).toLocaleString('en-US')} free</Badge>
+            <Badge tone="accent">{texts.used(used.size)}</Badge>
+            <Badge>{texts.unused(all - used.size)}</Badge>
             <span class="muted small">
-              {free === undefined ? 'no free address' : `first free: ${addressText(free)}`}
-              {dynamic && `, DHCP gives out ${addressText(dynamic.first)} to ${addressText(dynamic.last)}`}
+              {free === undefined ? texts.noneFree : texts.firstFree(addressText(free))}
+              {dynamic && texts.dynamic(addressText(dynamic.first), addressText(dynamic.last))}
             </span>
           </div>
           <Drawing network={network} />
         </div>
       ) : (
-        <p class="body muted">Addresses are counted in networks of IPv4 only.</p>
+        <p class="body muted">{texts.notCounted}</p>
       )}
     </Card>
   );
@@ -77,16 +79,16 @@ export function Networks() {
   return (
     <>
       <header>
-        <h1>Networks</h1>
-        <span class="muted">with the addresses of nodes, their NICs and BMCs, as they are defined</span>
+        <h1>{texts.title}</h1>
+        <span class="muted">{texts.about}</span>
       </header>
       <Read of={String(seen)} read={readNetworks}>
         {(networks) =>
           networks.length === 0 ? (
             <div class="card empty">
-              <strong>There are no networks yet.</strong>
-              <p>muster can take those of this server over:</p>
-              <pre class="code">muster makenetworks</pre>
+              <strong>{texts.none}</strong>
+              <p>{texts.firstStep}</p>
+              <pre class="code">{texts.firstLine}</pre>
             </div>
           ) : (
             networks.map((network) => <NetworkCard key={network.name} network={network} />)

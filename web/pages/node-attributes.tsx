@@ -1,9 +1,12 @@
 import { useState } from 'preact/hooks';
 import { get, inPath, write } from '../api/client.ts';
 import type { ChangedRow, NodesReply } from '../api/types.ts';
-import { Badge, Card, Dialog, Message, Read } from '../design/parts.tsx';
+import { Badge, Card, Dialog, Message, Read, TableHead } from '../design/parts.tsx';
 import { changesSeen } from '../model/live.ts';
 import { useStore } from '../model/store.ts';
+import { attributes as texts } from '../texts/nodes.ts';
+import { common } from '../texts/common.ts';
+import { writing } from '../texts/writing.ts';
 import { Difference } from './changes.tsx';
 
 interface Origin {
@@ -41,17 +44,17 @@ function OriginBadge({ origin, name }: { origin: Origin | undefined; name: strin
   if (!origin?.source) return null;
   const where =
     origin.source === 'group'
-      ? `group ${origin.row ?? ''}`
+      ? texts.fromGroup(origin.row ?? '')
       : origin.row === name || origin.source === 'node'
-        ? 'this node'
+        ? texts.fromNode
         : origin.source;
-  const title = origin.pattern === undefined ? where : `${where}, by ${origin.pattern}`;
+  const title = origin.pattern === undefined ? where : texts.byPattern(where, origin.pattern);
   return (
     <span class="row" title={title}>
       <Badge tone={origin.source === 'group' ? 'accent' : ''}>
         <span class="cut">{where}</span>
       </Badge>
-      {origin.pattern !== undefined && <span class="muted small">computed</span>}
+      {origin.pattern !== undefined && <span class="muted small">{texts.computed}</span>}
     </span>
   );
 }
@@ -61,23 +64,17 @@ export function AttributeTable({ name }: { name: string }) {
   const [edited, setEdited] = useState<{ attribute: string; value: string }>();
   return (
     <Card
-      title="Attributes"
+      title={texts.title}
       side={
         <button type="button" class="button quiet" onClick={() => setEdited({ attribute: '', value: '' })}>
-          Add an attribute
+          {texts.add}
         </button>
       }
     >
       <Read of={`${name} ${seen}`} read={(signal) => readAll(name, signal)}>
         {({ values, origins }) => (
           <table class="grid-table">
-            <thead>
-              <tr>
-                <th>Attribute</th>
-                <th>Value</th>
-                <th>From</th>
-              </tr>
-            </thead>
+            <TableHead columns={texts.columns} />
             <tbody>
               {Object.entries(values).map(([attribute, value]) => (
                 <tr key={attribute}>
@@ -86,7 +83,7 @@ export function AttributeTable({ name }: { name: string }) {
                     <button
                       type="button"
                       class="edit-cell"
-                      aria-label={`Change ${attribute}, now ${value}`}
+                      aria-label={texts.changeOne(attribute, value)}
                       onClick={() => setEdited({ attribute, value })}
                     >
                       {value}
@@ -140,14 +137,12 @@ function Edit({ name, attribute: before, value: was, onClose }: EditProps) {
     }
   };
   return (
-    <Dialog label="Change an attribute" onClose={onClose}>
+    <Dialog label={texts.change} onClose={onClose}>
       <form onSubmit={(event) => void submit(event)}>
-        <h1>
-          {name}: {before === '' ? 'add an attribute' : before}
-        </h1>
+        <h1>{before === '' ? texts.headingAdd(name) : texts.heading(name, before)}</h1>
         {before === '' && (
           <label class="label">
-            Attribute
+            {texts.attribute}
             <input
               class="field mono"
               required
@@ -163,7 +158,7 @@ function Edit({ name, attribute: before, value: was, onClose }: EditProps) {
           </label>
         )}
         <label class="label">
-          Value of this node; empty takes it away, so that the value of a group counts
+          {texts.value}
           <input
             class="field mono"
             autofocus={before !== ''}
@@ -176,15 +171,15 @@ function Edit({ name, attribute: before, value: was, onClose }: EditProps) {
             }}
           />
         </label>
-        {tried && tried.rows.length === 0 && <Message>This changes nothing.</Message>}
+        {tried && tried.rows.length === 0 && <Message>{writing.nothing}</Message>}
         {tried && tried.rows.length > 0 && <Difference rows={tried.rows} />}
         {error !== '' && <Message tone="critical">{error}</Message>}
         <div class="row">
           <button class="button primary" disabled={tried?.rows.length === 0 || attribute === ''}>
-            {tried ? 'Write' : 'Show what changes'}
+            {tried ? writing.write : writing.show}
           </button>
           <button type="button" class="button" onClick={onClose}>
-            Cancel
+            {common.cancel}
           </button>
         </div>
       </form>

@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { plural } from '../design/parts.tsx';
 import type { ClusterNode } from '../model/cluster.ts';
 import { type Color, detailOf, type Legend, needsAttention, type Shading, valueOf } from '../model/colors.ts';
 import { type Box, groupsOf, layOut, neighbor, nodeAt, nodesIn } from '../model/layout.ts';
@@ -9,6 +8,7 @@ import { go } from '../model/route.ts';
 import { select, selection } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
 import { isDark } from '../model/theme.ts';
+import { grid as texts } from '../texts/nodes.ts';
 
 interface GridProps {
   readonly nodes: readonly ClusterNode[];
@@ -212,7 +212,7 @@ export function NodeGrid({ nodes, shading, legend, groupBy }: GridProps) {
         ref={canvas}
         tabIndex={0}
         role="application"
-        aria-label={`Grid of ${plural(nodes.length, 'node')}. Arrow keys move, Space selects, Enter opens.`}
+        aria-label={texts.label(nodes.length)}
         onPointerDown={(event) => {
           if (event.button !== 0 || event.pointerType === 'touch') return;
           canvas.current!.setPointerCapture(event.pointerId);
@@ -237,7 +237,7 @@ export function NodeGrid({ nodes, shading, legend, groupBy }: GridProps) {
         onKeyDown={press}
       />
       <p class="hidden" aria-live="polite">
-        {current && `${current.name}: ${detailOf(current, shading)}${selected.has(current.name) ? ', selected' : ''}`}
+        {current && texts.current(current.name, detailOf(current, shading), selected.has(current.name))}
       </p>
       {hover && shown && !box && (
         <div

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { lines } from '../api/client.ts';
-import { Message, plural } from '../design/parts.tsx';
+import { Message } from '../design/parts.tsx';
 import type { NodeLine } from '../model/folds.ts';
+import { texts } from '../texts/actions.ts';
 import { Reasons } from './dry-run.tsx';
 
 export interface Readings<T> {
@@ -50,7 +51,7 @@ export function ReadingState({ readings, count }: { readings: Readings<unknown>;
     <>
       {!isDone && (
         <p class="muted numbers" role="status">
-          Reading… {answered} of {plural(count, 'node')}
+          {texts.reading(answered, count)}
         </p>
       )}
       {problem !== undefined && <Message tone="critical">{problem}</Message>}

@@ -4,6 +4,8 @@ import { Badge, Card, Message, Read } from '../design/parts.tsx';
 import { askPower, cluster, nodeNamed } from '../model/cluster.ts';
 import { linkTo } from '../model/route.ts';
 import { useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
+import { nodePage as texts } from '../texts/nodes.ts';
 import { Actions } from './actions.tsx';
 import { ChangeListing } from './changes.tsx';
 import { AttributeTable } from './node-attributes.tsx';
@@ -14,13 +16,7 @@ import { Vitals } from './vitals.tsx';
 type Reading = Readonly<Record<string, Readonly<Record<string, unknown>> | readonly string[]>>;
 
 /** Read when somebody asks: each is a question to the hardware, or long. */
-const readings = [
-  ['Vitals', 'vitals'],
-  ['Inventory', 'inventory'],
-  ['Event log', 'eventlog'],
-  ['Boots', 'boot'],
-  ['Next boot device', 'nextboot'],
-] as const;
+const readings = Object.keys(texts.readings) as (keyof typeof texts.readings)[];
 
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.map(valueText).join('\n');
@@ -28,11 +24,11 @@ function valueText(value: unknown): string {
 }
 
 function Values({ value }: { value: Reading[string] | undefined }) {
-  if (value === undefined) return <p class="body muted">Nothing.</p>;
+  if (value === undefined) return <p class="body muted">{common.nothing}</p>;
   if (Array.isArray(value))
     return (
       <div class="body">
-        <pre class="code">{value.length === 0 ? '(nothing)' : value.join('\n')}</pre>
+        <pre class="code">{value.length === 0 ? common.noOutput : value.join('\n')}</pre>
       </div>
     );
   return (
@@ -52,32 +48,28 @@ function Values({ value }: { value: Reading[string] | undefined }) {
 }
 
 function Reader({ name }: { name: string }) {
-  const [chosen, setChosen] = useState<(typeof readings)[number]>();
+  const [chosen, setChosen] = useState<keyof typeof texts.readings>();
   return (
-    <Card title="Look closer">
-      <div class="body row wrap" role="group" aria-label="What to read">
+    <Card title={texts.look}>
+      <div class="body row wrap" role="group" aria-label={texts.whatToRead}>
         {readings.map((each) => (
           <button
-            key={each[1]}
+            key={each}
             type="button"
             class={`button ${chosen === each ? 'primary' : ''}`}
             aria-pressed={chosen === each}
             onClick={() => setChosen(each)}
           >
-            {each[0]}
+            {texts.readings[each]}
           </button>
         ))}
       </div>
       {chosen && (
-        <Read
-          key={chosen[1]}
-          of={chosen[1]}
-          read={(signal) => get<Reading>(`/nodes/${inPath(name)}/${chosen[1]}`, signal)}
-        >
+        <Read key={chosen} of={chosen} read={(signal) => get<Reading>(`/nodes/${inPath(name)}/${chosen}`, signal)}>
           {(reply) => <Values value={reply[name]} />}
         </Read>
       )}
-      {!chosen && <p class="body muted">muster asks the BMC of the node when you press one of these.</p>}
+      {!chosen && <p class="body muted">{texts.lookHint}</p>}
     </Card>
   );
 }
@@ -87,7 +79,7 @@ function Light({ name }: { name: string }) {
   const set = async (action: 'on' | 'off'): Promise<void> => {
     try {
       await write('PUT', `/nodes/${inPath(name)}/beacon`, { body: { action } });
-      setSaid(`The light is ${action}.`);
+      setSaid(texts.lightIs(action));
     } catch (failed) {
       setSaid((failed as Error).message);
     }
@@ -95,10 +87,10 @@ function Light({ name }: { name: string }) {
   return (
     <>
       <button type="button" class="button" onClick={() => void set('on')}>
-        Light on
+        {texts.lightOn}
       </button>
       <button type="button" class="button" onClick={() => void set('off')}>
-        Light off
+        {texts.lightOff}
       </button>
       {said !== '' && (
         <span class="muted small" role="status">
@@ -120,11 +112,11 @@ export function NodePage({ name }: { name: string }) {
   }, [name, hasHardware]);
   if (!node)
     return known.state === 'loading' ? (
-      <p class="muted">Reading…</p>
+      <p class="muted">{common.reading}</p>
     ) : (
       <div class="card empty">
-        <h1>There is no node {name}</h1>
-        <p>It was removed or renamed, or your account may not see it.</p>
+        <h1>{texts.missing(name)}</h1>
+        <p>{texts.missingWhy}</p>
       </div>
     );
   const { power, attributes, trouble } = node;
@@ -136,7 +128,7 @@ export function NodePage({ name }: { name: string }) {
         {attributes['status'] && <Badge>{attributes['status']}</Badge>}
         <span class="grow" />
         <a class="button" href={linkTo(`/nodes/${inPath(name)}/console`)}>
-          Console
+          {common.console}
         </a>
         <Actions range={name} count={1} />
         {hasHardware && <Light name={name} />}
@@ -150,7 +142,7 @@ export function NodePage({ name }: { name: string }) {
         <div class="column">
           {hasHardware && <Vitals name={name} />}
           <Reader name={name} />
-          <Card title="History">
+          <Card title={common.history}>
             <ChangeListing query={`&noderange=${inPath(name)}`} />
           </Card>
         </div>

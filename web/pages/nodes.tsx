@@ -1,13 +1,14 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { Badge, Card, plural, type Tone } from '../design/parts.tsx';
+import { Badge, Card, type Tone } from '../design/parts.tsx';
 import { cluster, type ClusterNode } from '../model/cluster.ts';
 import { linkTo } from '../model/route.ts';
 import { selection } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
+import { nodeList as texts } from '../texts/nodes.ts';
 
 const rowHeight = 30;
 const around = 12;
-const columns = ['Node', 'Power', 'Status', 'Image', 'Rack', 'Groups'] as const;
 
 export const powerTone = (power: string | undefined): Tone =>
   power === 'on' ? 'ok' : power === 'unknown' || power === 'crashed' ? 'critical' : '';
@@ -51,23 +52,23 @@ export function Nodes() {
   return (
     <>
       <header>
-        <h1>{isChosen ? 'Selected nodes' : 'All nodes'}</h1>
+        <h1>{isChosen ? texts.selected : texts.all}</h1>
       </header>
-      <Card title={plural(listed.length, 'node')}>
+      <Card title={common.nodes(listed.length)}>
         {listed.length === 0 ? (
-          <p class="empty">{isChosen ? 'The selection has no node.' : 'There are no nodes yet.'}</p>
+          <p class="empty">{isChosen ? common.selectionIsEmpty : texts.none}</p>
         ) : (
           <div
             ref={window}
             class="window"
             role="table"
             aria-rowcount={listed.length}
-            aria-label="Nodes"
+            aria-label={texts.list}
             tabIndex={0}
             onScroll={(event) => setTop(event.currentTarget.scrollTop)}
           >
             <div class="window-row head" role="row">
-              {columns.map((name) => (
+              {texts.columns.map((name) => (
                 <span key={name} role="columnheader">
                   {name}
                 </span>

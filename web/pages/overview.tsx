@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { get } from '../api/client.ts';
 import type { ChangeList } from '../api/types.ts';
-import { Ago, Card, Message, plural, Progress, Read } from '../design/parts.tsx';
+import { Ago, Card, Message, Progress, Read, Sentence } from '../design/parts.tsx';
 import { asking, askPower, cluster, show } from '../model/cluster.ts';
-import { legendOf, type Shading, shadings, troubles } from '../model/colors.ts';
+import { legendOf, type Shading, troubles } from '../model/colors.ts';
 import { changesSeen, runs } from '../model/live.ts';
 import { follow, isMeasured } from '../model/measured.ts';
 import { folded } from '../model/ranges.ts';
@@ -11,6 +11,8 @@ import { linkTo } from '../model/route.ts';
 import { select } from '../model/selection.ts';
 import { useStore } from '../model/store.ts';
 import { isDark } from '../model/theme.ts';
+import { common } from '../texts/common.ts';
+import { overview as texts, shadings } from '../texts/nodes.ts';
 import { AttributeChoice } from './attribute-choice.tsx';
 import { ChangeLine, isSignIn } from './changes.tsx';
 import { NodeGrid } from './node-grid.tsx';
@@ -20,7 +22,7 @@ const mostListed = 8;
 /** Asked without a word: more than these somebody has to want. */
 const askedByItself = 2_000;
 
-const groupings = { '': 'none', ...shadings };
+const groupings = { '': texts.ungrouped, ...shadings };
 
 /** Is my cluster well? */
 export function Overview() {
@@ -56,7 +58,7 @@ export function Overview() {
     if (isNew && !cluster.value.nodes.some(({ power }) => power !== undefined)) ask();
   }, [isNew]);
   if (state === 'failed') return <Message tone="critical">{error}</Message>;
-  if (state === 'loading') return <p class="muted">Reading the nodes…</p>;
+  if (state === 'loading') return <p class="muted">{texts.reading}</p>;
   if (nodes.length === 0) return <Nothing />;
   return (
     <>
@@ -65,18 +67,18 @@ export function Overview() {
           <Answer />
         </h1>
         <button type="button" class="button" onClick={ask} disabled={isAsking}>
-          {isAsking ? 'Asking BMCs…' : 'Read power of all nodes'}
+          {isAsking ? texts.readingPower : texts.readPower}
         </button>
       </header>
       {problem !== '' && <Message tone="critical">{problem}</Message>}
       {missing !== '' && <Message tone="warning">{missing}</Message>}
       <div class="overview">
         <Card
-          title="Nodes"
+          title={texts.title}
           side={
             <>
               <AttributeChoice
-                label="Color"
+                label={texts.color}
                 value={shading}
                 known={shadings}
                 onChange={(value) => {
@@ -85,7 +87,7 @@ export function Overview() {
                 }}
               />
               <AttributeChoice
-                label="Group"
+                label={texts.group}
                 value={groupBy}
                 known={groupings}
                 onChange={(value) => {
@@ -101,7 +103,7 @@ export function Overview() {
               <button
                 key={value}
                 type="button"
-                title={`Select these ${names.length}`}
+                title={texts.selectValue(names.length)}
                 onClick={() => select(folded(names), names)}
               >
                 <svg aria-hidden="true" viewBox="0 0 10 10">
@@ -111,7 +113,7 @@ export function Overview() {
                 <b class="numbers">{names.length.toLocaleString('en-US')}</b>
               </button>
             ))}
-            {legend.length > 24 && <span class="muted small">and {legend.length - 24} more values</span>}
+            {legend.length > 24 && <span class="muted small">{texts.moreValues(legend.length - 24)}</span>}
           </div>
           <NodeGrid nodes={nodes} shading={shading} legend={legend} groupBy={groupBy} />
         </Card>
@@ -128,27 +130,22 @@ export function Overview() {
 function Answer() {
   const { nodes } = useStore(cluster);
   const found = useMemo(() => troubles(nodes).length, [nodes]);
-  return (
-    <span class="numbers">
-      {plural(nodes.length, 'node')},{' '}
-      {found === 0 ? 'nothing wrong that muster knows of' : `${plural(found, 'needs', 'need')} attention`}
-    </span>
-  );
+  return <span class="numbers">{texts.answer(nodes.length, found)}</span>;
 }
 
 const Nothing = () => (
   <div class="card empty">
-    <h1>There are no nodes yet</h1>
-    <p>Define the first ones from the command line. This makes ten, with a BMC each:</p>
-    <pre class="code">
-      {"muster mkdef n1-n10 groups=all,compute mgt=ipmi bmc='|10.1.0.($1)|' bmcusername=ADMIN bmcpassword=PASSWORD"}
-    </pre>
+    <h1>{texts.none}</h1>
+    <p>{texts.firstStep}</p>
+    <pre class="code">{texts.firstLine}</pre>
     <p>
-      They appear here as soon as they are defined. The chapter{' '}
-      <a href="/muster/manual/first-cluster" target="_blank" rel="noreferrer">
-        Your first cluster
-      </a>{' '}
-      shows the next steps. An account that sees no nodes here needs a rule in the policy.
+      <Sentence text={texts.nextSteps}>
+        {(part) => (
+          <a href="/muster/manual/first-cluster" target="_blank" rel="noreferrer">
+            {part}
+          </a>
+        )}
+      </Sentence>
     </p>
   </div>
 );
@@ -159,16 +156,16 @@ function Attention() {
   const all = found.map(({ node }) => node.name);
   return (
     <Card
-      title="Needs attention"
+      title={texts.attention}
       side={
         found.length > 0 && (
           <button type="button" class="button quiet" onClick={() => select(folded(all), all)}>
-            Select all {found.length}
+            {texts.selectAll(found.length)}
           </button>
         )
       }
     >
-      {found.length === 0 && <p class="body muted">Nothing.</p>}
+      {found.length === 0 && <p class="body muted">{common.nothing}</p>}
       <ul class="list">
         {found.slice(0, mostListed).map(({ node, why, isBad }) => (
           <li key={node.name}>
@@ -180,7 +177,7 @@ function Attention() {
             </div>
           </li>
         ))}
-        {found.length > mostListed && <li class="muted small">and {found.length - mostListed} more</li>}
+        {found.length > mostListed && <li class="muted small">{common.more(found.length - mostListed)}</li>}
       </ul>
     </Card>
   );
@@ -189,8 +186,8 @@ function Attention() {
 function UnderWay() {
   const now = useStore(runs).filter(({ state }) => state === 'running');
   return (
-    <Card title="Under way" side={<a href={linkTo('/runs')}>All runs</a>}>
-      {now.length === 0 && <p class="body muted">No run.</p>}
+    <Card title={common.underWay} side={<a href={linkTo('/runs')}>{texts.allRuns}</a>}>
+      {now.length === 0 && <p class="body muted">{texts.noRun}</p>}
       <ul class="list">
         {now.slice(0, mostListed).map((run) => (
           <li key={run.id}>
@@ -212,7 +209,7 @@ function UnderWay() {
 function LastHour() {
   const seen = useStore(changesSeen);
   return (
-    <Card title="Changed in the last hour" side={<a href={linkTo('/changes')}>All changes</a>}>
+    <Card title={texts.lastHour} side={<a href={linkTo('/changes')}>{texts.allChanges}</a>}>
       <Read
         of={String(seen)}
         read={(signal) =>
@@ -221,7 +218,7 @@ function LastHour() {
       >
         {({ changes }) =>
           changes.every(isSignIn) ? (
-            <p class="body muted">Nothing.</p>
+            <p class="body muted">{common.nothing}</p>
           ) : (
             <ul class="list">
               {changes

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { type frame, pageNames as names } from '../texts/frame.ts';
 import { AuditLog } from './audit.tsx';
 import { Changes } from './changes.tsx';
 import { Consoles } from './consoles.tsx';
@@ -24,8 +25,8 @@ interface ConsolePage {
   /** After `g`. */
   readonly key: string;
   /** The heading of the navigation above it. */
-  readonly section: 'Cluster' | 'Boot' | 'Activity' | 'Management';
-  /** On a phone it is always in sight; the others are behind "More". */
+  readonly section: keyof typeof frame.sections;
+  /** On a phone it is always in sight; the others are behind one button. */
   readonly isMain?: true;
   /** `rest`: what the address has behind the path, segment by segment. */
   show(rest: readonly string[]): ComponentChildren;
@@ -42,45 +43,45 @@ function nodePage(rest: readonly string[]): ComponentChildren {
 
 /** In the order of the navigation. */
 export const pages: readonly ConsolePage[] = [
-  { section: 'Cluster', path: '/', name: 'Overview', key: 'o', isMain: true, show: () => <Overview /> },
+  { section: 'cluster', path: '/', name: names.overview, key: 'o', isMain: true, show: () => <Overview /> },
   {
-    section: 'Cluster',
+    section: 'cluster',
     path: '/nodes',
-    name: 'Nodes',
+    name: names.nodes,
     key: 'n',
     isMain: true,
     show: nodePage,
   },
-  { section: 'Cluster', path: '/groups', name: 'Groups', key: 'g', show: () => <Groups /> },
-  { section: 'Cluster', path: '/consoles', name: 'Consoles', key: 's', show: () => <Consoles /> },
-  { section: 'Cluster', path: '/machines', name: 'Machines', key: 'm', show: () => <Machines /> },
+  { section: 'cluster', path: '/groups', name: names.groups, key: 'g', show: () => <Groups /> },
+  { section: 'cluster', path: '/consoles', name: names.consoles, key: 's', show: () => <Consoles /> },
+  { section: 'cluster', path: '/machines', name: names.machines, key: 'm', show: () => <Machines /> },
   {
-    section: 'Boot',
+    section: 'boot',
     path: '/images',
-    name: 'Images',
+    name: names.images,
     key: 'i',
     show: ([name]) => <Images key={name} shown={name} />,
   },
-  { section: 'Boot', path: '/networks', name: 'Networks', key: 'w', show: () => <Networks /> },
+  { section: 'boot', path: '/networks', name: names.networks, key: 'w', show: () => <Networks /> },
   {
-    section: 'Activity',
+    section: 'activity',
     path: '/runs',
-    name: 'Runs',
+    name: names.runs,
     key: 'r',
     isMain: true,
     show: ([id = '', range]) => (id === '' ? <Runs /> : <RunPage key={id} id={id} range={range} />),
   },
-  { section: 'Activity', path: '/changes', name: 'Changes', key: 'c', isMain: true, show: () => <Changes /> },
-  { section: 'Activity', path: '/audit', name: 'Audit log', key: 'a', show: () => <AuditLog /> },
-  { section: 'Management', path: '/policies', name: 'Policies', key: 'p', show: () => <Policies /> },
+  { section: 'activity', path: '/changes', name: names.changes, key: 'c', isMain: true, show: () => <Changes /> },
+  { section: 'activity', path: '/audit', name: names.audit, key: 'a', show: () => <AuditLog /> },
+  { section: 'management', path: '/policies', name: names.policies, key: 'p', show: () => <Policies /> },
   {
-    section: 'Management',
+    section: 'management',
     path: '/tables',
-    name: 'Tables',
+    name: names.tables,
     key: 't',
     show: ([name]) => (name === undefined ? <Tables /> : <TablePage key={name} name={name} />),
   },
-  { section: 'Management', path: '/servers', name: 'Servers', key: 'v', show: () => <Servers /> },
+  { section: 'management', path: '/servers', name: names.servers, key: 'v', show: () => <Servers /> },
 ];
 
 function decoded(segment: string): string {

@@ -3,6 +3,7 @@ import { Dialog } from '../design/parts.tsx';
 import { cluster } from '../model/cluster.ts';
 import { go } from '../model/route.ts';
 import { saved, select } from '../model/selection.ts';
+import { palette as texts } from '../texts/frame.ts';
 
 /** Something that can be called by its name. */
 export interface Call {
@@ -18,14 +19,15 @@ const mostShown = 12;
 function found(typed: string, calls: readonly Call[]): Call[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (name: string): boolean => words.every((word) => name.toLowerCase().includes(word));
-  const ranges = saved.value.map((range) => ({ name: range, what: 'saved selection', run: () => select(range) }));
+  const ranges = saved.value.map((range) => ({ name: range, what: texts.kinds.selection, run: () => select(range) }));
   const shown = [...calls, ...ranges].filter(({ name }) => has(name)).slice(0, mostShown);
   if (words.length === 0) return shown;
   for (const { name } of cluster.value.nodes) {
     if (shown.length >= mostShown) break;
     const path = `/nodes/${encodeURIComponent(name)}`;
-    if (has(name)) shown.push({ name, what: 'node', run: () => go(path) });
-    else if (has(`${name} console`)) shown.push({ name, what: 'serial console', run: () => go(`${path}/console`) });
+    if (has(name)) shown.push({ name, what: texts.kinds.node, run: () => go(path) });
+    else if (has(texts.consoleOf(name)))
+      shown.push({ name, what: texts.kinds.console, run: () => go(`${path}/console`) });
   }
   return shown;
 }
@@ -50,16 +52,16 @@ export function Palette({ calls, onClose }: { calls: readonly Call[]; onClose():
     event.preventDefault();
   };
   return (
-    <Dialog label="Go to" onClose={onClose}>
+    <Dialog label={texts.open} onClose={onClose}>
       <div class="palette">
         <input
           class="field"
           role="combobox"
-          aria-label="Page, node or action"
+          aria-label={texts.input}
           aria-expanded={choices.length > 0}
           aria-controls="palette-choices"
           {...(choices[at] ? { 'aria-activedescendant': `call-${at}` } : {})}
-          placeholder="Page, node or action"
+          placeholder={texts.input}
           autofocus
           autocomplete="off"
           autocapitalize="none"
@@ -71,7 +73,7 @@ export function Palette({ calls, onClose }: { calls: readonly Call[]; onClose():
           }}
           onKeyDown={press}
         />
-        <ul ref={list} id="palette-choices" role="listbox" aria-label="Choices">
+        <ul ref={list} id="palette-choices" role="listbox" aria-label={texts.choices}>
           {choices.map((choice, i) => (
             <li
               key={`${choice.what} ${choice.name}`}
@@ -85,7 +87,7 @@ export function Palette({ calls, onClose }: { calls: readonly Call[]; onClose():
             </li>
           ))}
         </ul>
-        {choices.length === 0 && <p class="muted body">Nothing has this name.</p>}
+        {choices.length === 0 && <p class="muted body">{texts.none}</p>}
       </div>
     </Dialog>
   );

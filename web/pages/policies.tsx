@@ -5,6 +5,7 @@ import { Badge, Card, Read } from '../design/parts.tsx';
 import { changesSeen } from '../model/live.ts';
 import { byName } from '../model/ranges.ts';
 import { useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
 import { policies as texts } from '../texts/policies.ts';
 import { PolicyQuestion } from './policy-question.tsx';
 import { permits, RuleForm, RuleRemoval } from './rule-form.tsx';
@@ -92,7 +93,7 @@ export function Policies() {
                           <RuleLine rule={rule} />
                           <div class="row">
                             {(['form', 'removal'] as const).map((kind) => {
-                              const label = kind === 'form' ? texts.edit : texts.remove;
+                              const label = kind === 'form' ? common.edit : common.remove;
                               return (
                                 <button
                                   key={kind}

@@ -1,22 +1,27 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, inPath } from '../api/client.ts';
-import { Ago, Card, Message, plural, Read } from '../design/parts.tsx';
+import { Ago, Card, Message, Read } from '../design/parts.tsx';
 import { byName, folded } from '../model/ranges.ts';
+import { common } from '../texts/common.ts';
+import { texts } from '../texts/actions.ts';
+import { runs } from '../texts/runs.ts';
 import { AskForm, type AskProps, curlOf, quoted, useBegin } from './ask.tsx';
 import { Difference } from './changes.tsx';
 import { type DryRun, Reasons, useDryRun } from './dry-run.tsx';
+
+const words = texts.provision;
 
 /** What a dry run says: who would boot, who would not and why, and what would be written. */
 function Plan({ plan: { changes = [], targets = {}, refused = {} } }: { plan: DryRun }) {
   return (
     <>
       <Message tone={Object.keys(targets).length > 0 ? 'ok' : 'critical'}>
-        {plural(Object.keys(targets).length, 'node')} would be set to the image and started.
+        {words.plan(Object.keys(targets).length)}
       </Message>
       <Reasons reasons={refused} />
       {changes.length > 0 && (
         <details>
-          <summary class="muted small">What is written: {plural(changes.length, 'row')}</summary>
+          <summary class="muted small">{words.written(changes.length)}</summary>
           <Difference rows={changes} />
         </details>
       )}
@@ -35,10 +40,10 @@ export function AskProvision({ range, count, onClose }: AskProps) {
   const work = { method: 'POST', path, body, count } as const;
   return (
     <AskForm
-      title={`Provision ${plural(count, 'node')}`}
+      title={words.title(count)}
       about={range}
-      harm="These nodes restart, and their work ends. An image that is installed replaces what is on their disks."
-      verb={plan ? `Provision ${plural(count, 'node')}` : 'Show what happens'}
+      harm={words.harm}
+      verb={plan ? words.title(count) : common.showFirst}
       isDangerous={plan !== undefined}
       isReady={!plan || Object.keys(plan.targets ?? {}).length > 0}
       isBusy={isBusy || isTrying}
@@ -51,14 +56,14 @@ export function AskProvision({ range, count, onClose }: AskProps) {
       <Read of="images" read={(signal) => get<readonly string[]>('/osimages', signal)}>
         {(images) => (
           <div class="label">
-            <label for="provision-image">Image</label>
+            <label for="provision-image">{words.image}</label>
             <select
               id="provision-image"
               class="field"
               value={image}
               onChange={(event) => setImage(event.currentTarget.value)}
             >
-              <option value="">the image that each node has</option>
+              <option value="">{words.ownImage}</option>
               {images.toSorted(byName).map((name) => (
                 <option key={name}>{name}</option>
               ))}
@@ -112,7 +117,7 @@ export function BootSteps({ range, isRunning }: { range: string; isRunning: bool
     steps.set(key, same);
   }
   return (
-    <Card title="Boot steps">
+    <Card title={runs.bootSteps}>
       {problem !== '' && <Message tone="warning">{problem}</Message>}
       <ul class="list">
         {[...steps].map(([key, { boot, names }]) => (
@@ -123,7 +128,7 @@ export function BootSteps({ range, isRunning }: { range: string; isRunning: bool
               </div>
               {boot.why && <div class="muted small">{boot.why}</div>}
             </div>
-            <span>{boot.step || 'not seen yet'}</span>
+            <span>{boot.step || runs.notSeen}</span>
             {boot.since && <Ago time={boot.since} />}
           </li>
         ))}

@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../api/client.ts';
-import { plural } from '../design/parts.tsx';
 import { cluster } from '../model/cluster.ts';
 import { forget, save, saved, select, selection } from '../model/selection.ts';
 import { Store, useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
+import { rangeBox as texts } from '../texts/frame.ts';
 
 interface Choice {
   readonly text: string;
@@ -28,9 +29,9 @@ function choicesFor(typed: string, kept: readonly string[], known: readonly stri
   };
   const whole = kept
     .filter((range) => range !== typed && range.startsWith(typed))
-    .map((range) => ({ text: range, what: 'saved', range }));
-  const names = last === '' ? [] : of('node', cluster.value.places.keys());
-  return [...whole, ...of('group', known), ...names].slice(0, mostChoices);
+    .map((range) => ({ text: range, what: texts.kinds.saved, range }));
+  const names = last === '' ? [] : of(texts.kinds.node, cluster.value.places.keys());
+  return [...whole, ...of(texts.kinds.group, known), ...names].slice(0, mostChoices);
 }
 
 /** Selects nodes by a node range, as the command line does. */
@@ -65,17 +66,23 @@ export function RangeBox() {
     if (event.key !== 'Tab' || choices[at]) event.preventDefault();
   };
   const count =
-    state === 'reading' ? '…' : state === 'known' ? plural(names.size, 'node') : state === 'wrong' ? 'no range' : '';
+    state === 'reading'
+      ? texts.reading
+      : state === 'known'
+        ? common.nodes(names.size)
+        : state === 'wrong'
+          ? texts.wrong
+          : '';
   return (
     <div class="selector" role="search">
       <label class="hidden" for="range">
-        Select nodes by a node range
+        {texts.label}
       </label>
       <input
         id="range"
         ref={input}
         class="field"
-        placeholder="Select nodes: compute,-n7 or n1-n100"
+        placeholder={texts.placeholder}
         autocomplete="off"
         autocapitalize="none"
         spellcheck={false}
@@ -98,7 +105,7 @@ export function RangeBox() {
         {count}
       </span>
       {isOpen && (choices.length > 0 || error !== undefined) && (
-        <ul id="range-choices" class="choices" role="listbox" aria-label="Completions">
+        <ul id="range-choices" class="choices" role="listbox" aria-label={texts.completions}>
           {error !== undefined && <li class="wrong">{error}</li>}
           {choices.map((choice, i) => (
             <li
@@ -127,7 +134,7 @@ export function SaveButton() {
   const isSaved = useStore(saved).includes(range);
   return (
     <button type="button" class="button quiet" onClick={() => (isSaved ? forget(range) : save(range))}>
-      {isSaved ? 'Forget selection' : 'Save selection'}
+      {isSaved ? texts.forget : texts.save}
     </button>
   );
 }

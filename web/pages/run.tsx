@@ -1,11 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, write } from '../api/client.ts';
 import type { NodeResult, Run } from '../api/types.ts';
-import { Ago, Badge, Card, Message, plural, Progress } from '../design/parts.tsx';
+import { Ago, Badge, Card, Message, Progress } from '../design/parts.tsx';
 import { foldReasons, mostFirst } from '../model/folds.ts';
 import { onEvent } from '../model/live.ts';
 import { folded } from '../model/ranges.ts';
 import { select } from '../model/selection.ts';
+import { common } from '../texts/common.ts';
+import { runs as texts } from '../texts/runs.ts';
 import { BootSteps } from './provision.tsx';
 import { countsOf, StateBadge } from './runs.tsx';
 
@@ -28,7 +30,7 @@ function plain(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const { stdout, stderr = '', code = 0 } = value as { stdout?: unknown; stderr?: string; code?: number };
   if (typeof stdout === 'string') {
-    const ended = code === 0 ? [] : [`exit code ${code}`];
+    const ended = code === 0 ? [] : [texts.exitCode(code)];
     return [stdout.trimEnd(), stderr.trimEnd(), ...ended].filter((part) => part !== '').join('\n');
   }
   const entries = Object.entries(value);
@@ -52,7 +54,7 @@ function fold(results: readonly NodeResult[]): Fold[] {
 
 /** What nodes are at whose result is not there yet. */
 const UnderWay = ({ nodes }: { nodes: Readonly<Record<string, string>> }) => (
-  <Card title="Under way">
+  <Card title={common.underWay}>
     <ul class="list">
       {mostFirst(foldReasons(Object.entries(nodes))).map(([sentence, names]) => (
         <li key={sentence}>
@@ -108,7 +110,8 @@ function useRun(id: string): { run?: Run; error?: string } {
 export function RunPage({ id, range }: { id: string; range: string | undefined }) {
   const { run, error } = useRun(id);
   const [problem, setProblem] = useState('');
-  if (!run) return error === undefined ? <p class="muted">Reading…</p> : <Message tone="critical">{error}</Message>;
+  if (!run)
+    return error === undefined ? <p class="muted">{common.reading}</p> : <Message tone="critical">{error}</Message>;
   const cancel = (): void => {
     write('DELETE', `/runs/${encodeURIComponent(id)}`).catch((failed: Error) => setProblem(failed.message));
   };
@@ -124,12 +127,12 @@ export function RunPage({ id, range }: { id: string; range: string | undefined }
         </span>
         {failed.length > 0 && (
           <button type="button" class="button" onClick={() => select(folded(failed), failed)}>
-            Select the {failed.length} that failed
+            {texts.selectFailed(failed.length)}
           </button>
         )}
         {run.state === 'running' && (
           <button type="button" class="button" onClick={cancel}>
-            Cancel
+            {common.cancel}
           </button>
         )}
       </header>
@@ -148,7 +151,7 @@ export function RunPage({ id, range }: { id: string; range: string | undefined }
       {range !== undefined && <BootSteps range={range} isRunning={run.state === 'running'} />}
       {run.underWay && <UnderWay nodes={run.underWay} />}
       {run.lines && (
-        <Card title="Output">
+        <Card title={texts.output}>
           <div class="body">
             <pre class="code">{run.lines.join('\n')}</pre>
           </div>
@@ -160,14 +163,14 @@ export function RunPage({ id, range }: { id: string; range: string | undefined }
             <h2 class="mono cut grow" title={names.join(',')}>
               {folded(names)}
             </h2>
-            <Badge tone={isError ? 'critical' : ''}>{plural(names.length, 'node')}</Badge>
+            <Badge tone={isError ? 'critical' : ''}>{common.nodes(names.length)}</Badge>
           </header>
           <div class="body">
-            <pre class="code">{text === '' ? '(nothing)' : text}</pre>
+            <pre class="code">{text === '' ? common.noOutput : text}</pre>
           </div>
         </section>
       ))}
-      {run.state === 'running' && folds.length === 0 && <p class="muted">No node has answered yet.</p>}
+      {run.state === 'running' && folds.length === 0 && <p class="muted">{texts.noAnswer}</p>}
     </>
   );
 }

@@ -1,8 +1,9 @@
 import type { RunHead } from '../api/types.ts';
-import { Ago, Badge, Card, plural, type Tone } from '../design/parts.tsx';
+import { Ago, Badge, Card, type Tone } from '../design/parts.tsx';
 import { runs } from '../model/live.ts';
 import { linkTo } from '../model/route.ts';
 import { useStore } from '../model/store.ts';
+import { runs as texts } from '../texts/runs.ts';
 
 const tones: Readonly<Record<RunHead['state'], Tone>> = {
   running: 'accent',
@@ -13,11 +14,11 @@ const tones: Readonly<Record<RunHead['state'], Tone>> = {
 
 export const StateBadge = ({ run: { state, failed, errorcode } }: { run: RunHead }) => {
   const isBad = state === 'finished' && (failed > 0 || errorcode !== 0);
-  return <Badge tone={isBad ? 'critical' : tones[state]}>{isBad ? 'with errors' : state}</Badge>;
+  return <Badge tone={isBad ? 'critical' : tones[state]}>{isBad ? texts.withErrors : state}</Badge>;
 };
 
 export const countsOf = ({ nodes, ok, failed }: RunHead): string =>
-  nodes === 0 ? '' : `${ok + failed} of ${plural(nodes, 'node')}${failed > 0 ? `, ${failed} failed` : ''}`;
+  nodes === 0 ? '' : texts.counts(ok + failed, nodes, failed);
 
 /** A run in one line that leads to it. */
 export const RunLine = ({ run }: { run: RunHead }) => (
@@ -37,17 +38,14 @@ export function Runs() {
   return (
     <>
       <header>
-        <h1>Runs</h1>
-        <span class="muted">of the last day: what works on nodes, and what takes long</span>
+        <h1>{texts.title}</h1>
+        <span class="muted">{texts.about}</span>
       </header>
-      <Card title={plural(all.length, 'run')}>
+      <Card title={texts.runs(all.length)}>
         {all.length === 0 && (
           <div class="empty">
-            <strong>Nothing has run yet.</strong>
-            <p>
-              Select nodes in the box above and switch them on, or run a command on them. Each run is a link that others
-              can follow.
-            </p>
+            <strong>{texts.none}</strong>
+            <p>{texts.firstStep}</p>
           </div>
         )}
         <ul class="list">

@@ -6,6 +6,7 @@ import { changesSeen } from '../model/live.ts';
 import { linkTo } from '../model/route.ts';
 import type { ConsoleState, LineState } from '../model/serial-line.ts';
 import { useStore } from '../model/store.ts';
+import { common } from '../texts/common.ts';
 import { keys, texts } from '../texts/serial.ts';
 import { NodeLog } from './serial-log.tsx';
 import { Screen, type Serial, useLine } from './serial-screen.tsx';
@@ -13,7 +14,7 @@ import { Screen, type Serial, useLine } from './serial-screen.tsx';
 /** In a word, how it is with the line to the machine. */
 export function toneOf({ phase, shown }: LineState): readonly [tone: Tone, word: string] {
   if (phase === 'opening') return ['', texts.opening];
-  if (phase !== 'open' || shown?.state === 'waiting') return ['warning', texts.waiting];
+  if (phase !== 'open' || shown?.state === 'waiting') return ['warning', common.notConnected];
   return shown?.state === 'connected' ? ['ok', texts.connected] : ['', texts.connecting];
 }
 
@@ -95,7 +96,7 @@ function Trouble({ serial, state }: { serial: Serial | undefined; state: LineSta
       </div>
       {(isLost || shown?.mayWrite === true) && (
         <button type="button" class="button" onClick={connect}>
-          {phase === 'refused' ? texts.tryAgain : texts.connectNow}
+          {phase === 'refused' ? common.tryAgain : texts.connectNow}
         </button>
       )}
       {!isLost && shown?.writes === true && (
@@ -113,7 +114,7 @@ function Trouble({ serial, state }: { serial: Serial | undefined; state: LineSta
                 {texts.takeOver}
               </button>
               <button type="button" class="button" onClick={() => setAsks(false)}>
-                {texts.cancel}
+                {common.cancel}
               </button>
             </div>
           </div>
@@ -195,7 +196,7 @@ export function SerialPage({ node }: { node: string }) {
     <>
       <header>
         <h1>
-          <a href={linkTo(`/nodes/${inPath(node)}`)}>{node}</a> <span class="muted">{texts.title}</span>
+          <a href={linkTo(`/nodes/${inPath(node)}`)}>{node}</a> <span class="muted">{common.serialConsole}</span>
         </h1>
         <Badge tone={tone}>{word}</Badge>
         {phase === 'open' && <Badge tone={isTyping ? 'accent' : ''}>{isTyping ? texts.you : texts.youLook}</Badge>}

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, Refusal } from '../api/client.ts';
 import type { Findings, Server, ServerList } from '../api/types.ts';
-import { Ago, Badge, Card, Message, plural, Read } from '../design/parts.tsx';
+import { Ago, Badge, Card, Message, Read, TableHead } from '../design/parts.tsx';
 import { texts } from '../texts/servers.ts';
 
 /** Milliseconds between two looks. */
@@ -32,17 +32,17 @@ function ServerRow({ server }: { server: Server }) {
         <Time time={since} />
         {heard !== undefined && (
           <div class="muted small">
-            heard of <Ago time={heard} />
+            {texts.heard} <Ago time={heard} />
           </div>
         )}
       </td>
       <td class="numbers">
-        {jobs === 0 ? 'nothing under way' : `${plural(jobs, 'job')} on ${plural(nodes, 'node')}`}
+        {jobs === 0 ? texts.idle : texts.busy(jobs, nodes)}
         <div class="muted small">
           {[
-            assigned === undefined ? '' : `works for ${plural(assigned, 'node')}`,
-            serves === undefined ? '' : `serves ${serves.join(', ')}`,
-            boots === undefined ? '' : `${plural(boots, 'node boots', 'nodes boot')} from it`,
+            assigned === undefined ? '' : texts.worksFor(assigned),
+            serves === undefined ? '' : texts.serves(serves.join(', ')),
+            boots === undefined ? '' : texts.boots(boots),
           ]
             .filter(Boolean)
             .join(' · ')}
@@ -53,16 +53,9 @@ function ServerRow({ server }: { server: Server }) {
 }
 
 const List = ({ servers }: { servers: readonly Server[] }) => (
-  <div class="wide-table" tabIndex={0} role="region" aria-label="List of servers">
+  <div class="wide-table" tabIndex={0} role="region" aria-label={texts.list}>
     <table class="grid-table">
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Version</th>
-          <th scope="col">Since</th>
-          <th scope="col">Load</th>
-        </tr>
-      </thead>
+      <TableHead columns={texts.columns} />
       <tbody>
         {servers.map((server) => (
           <ServerRow key={`${server.role} ${server.name} ${server.since}`} server={server} />
@@ -100,7 +93,7 @@ const Doctor = () => (
               .toSorted((a, b) => Number(a.well) - Number(b.well))
               .map(({ well, what, text }) => (
                 <li key={`${what} ${text}`}>
-                  <Badge tone={well ? 'ok' : 'critical'}>{well ? 'well' : 'wrong'}</Badge>
+                  <Badge tone={well ? 'ok' : 'critical'}>{well ? texts.verdicts.well : texts.verdicts.wrong}</Badge>
                   <span class="muted">{what}</span>
                   <span>{text}</span>
                 </li>
@@ -122,10 +115,10 @@ export function Servers() {
   return (
     <>
       <header>
-        <h1>Servers</h1>
+        <h1>{texts.title}</h1>
         <span class="muted">{texts.about}</span>
       </header>
-      <Card title="Servers and workers">
+      <Card title={texts.all}>
         <Read of={String(turn)} read={(signal) => get<ServerList>('/servers', signal)}>
           {({ servers }) => (
             <>

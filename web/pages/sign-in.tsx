@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import { signIn } from '../api/client.ts';
 import type { Session } from '../api/types.ts';
-import { Message } from '../design/parts.tsx';
+import { Message, Sentence } from '../design/parts.tsx';
+import { common } from '../texts/common.ts';
+import { signIn as texts } from '../texts/frame.ts';
 import { Mark } from './frame.tsx';
 
 export function SignIn({ onSignedIn }: { onSignedIn: (session: Session) => void }) {
@@ -23,23 +25,23 @@ export function SignIn({ onSignedIn }: { onSignedIn: (session: Session) => void 
     <main class="sign-in">
       <form onSubmit={(event) => void submit(event)}>
         <div class="brand">
-          <Mark /> muster
+          <Mark /> {common.product}
         </div>
-        <h1>Sign in</h1>
+        <h1>{texts.title}</h1>
         <label class="label">
-          Account
+          {texts.account}
           <input class="field" name="userName" autocomplete="username" autocapitalize="none" required autofocus />
         </label>
         <label class="label">
-          Password
+          {texts.password}
           <input class="field" name="userPW" type="password" autocomplete="current-password" required />
         </label>
         {error !== '' && <Message tone="critical">{error}</Message>}
         <button class="button primary" disabled={isBusy}>
-          {isBusy ? 'Signing in…' : 'Sign in'}
+          {isBusy ? texts.busy : texts.title}
         </button>
         <p class="muted small">
-          The account is the one you use with <code>muster login</code>.
+          <Sentence text={texts.hint}>{(part) => <code>{part}</code>}</Sentence>
         </p>
       </form>
     </main>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { get, inPath } from '../api/client.ts';
-import { Ago, Badge, plural, Read } from '../design/parts.tsx';
+import { Ago, Badge, Read } from '../design/parts.tsx';
 import { runs } from '../model/live.ts';
 import { useStore } from '../model/store.ts';
 import { texts } from '../texts/machines.ts';
@@ -43,12 +43,12 @@ function AskSnapshot({ node, asked, onClose }: { node: string; asked: Act; onClo
     delete: { method: 'DELETE', path: one, body: undefined },
   } as const;
   const { method, path, body: sent } = work[asked.act];
-  const verb = { take: 'Take a snapshot', revert: 'Revert to it', delete: 'Delete it' }[asked.act];
-  const title = { take: 'Take a snapshot', revert: `Revert to ${name}`, delete: `Delete ${name}` }[asked.act];
+  const verb = asked.act === 'take' ? texts.takeOne : texts.verbs[asked.act];
+  const title = asked.act === 'take' ? verb : texts.titles[asked.act](name);
   const described = asked.act === 'take' && description.trim() ? ` --description ${quoted(description.trim())}` : '';
   return (
     <AskForm
-      title={`${title}: ${plural(1, 'machine')}`}
+      title={texts.titleOf(title)}
       about={node}
       harm={{ take: texts.take, revert: texts.revert, delete: texts.remove }[asked.act]}
       verb={verb}
@@ -64,7 +64,7 @@ function AskSnapshot({ node, asked, onClose }: { node: string; asked: Act; onClo
       {asked.act === 'take' && (
         <>
           <label class="label">
-            Name
+            {texts.name}
             <input
               class="field mono"
               autofocus
@@ -76,7 +76,7 @@ function AskSnapshot({ node, asked, onClose }: { node: string; asked: Act; onClo
             <span>{texts.nameHelp}</span>
           </label>
           <label class="label">
-            What it is for
+            {texts.description}
             <input class="field" value={description} onInput={(event) => setDescription(event.currentTarget.value)} />
           </label>
         </>
@@ -97,7 +97,7 @@ export function Snapshots({ node }: { node: string }) {
           all.length === 0 ? (
             <p class="muted">{texts.noSnapshots}</p>
           ) : (
-            <ul class="list" aria-label={`Snapshots of ${node}`}>
+            <ul class="list" aria-label={texts.snapshotsOf(node)}>
               {all.map(({ name, created, power, description }) => (
                 <li key={name}>
                   <div class="grow">
@@ -109,18 +109,18 @@ export function Snapshots({ node }: { node: string }) {
                     <button
                       type="button"
                       class="button"
-                      aria-label={`Revert ${node} to ${name}`}
+                      aria-label={texts.revertNamed(name, node)}
                       onClick={() => setAsked({ act: 'revert', snapshot: name })}
                     >
-                      Revert
+                      {texts.revertIt}
                     </button>
                     <button
                       type="button"
                       class="button"
-                      aria-label={`Delete ${name} of ${node}`}
+                      aria-label={texts.deleteNamed(name, node)}
                       onClick={() => setAsked({ act: 'delete', snapshot: name })}
                     >
-                      Delete
+                      {texts.deleteIt}
                     </button>
                   </div>
                 </li>
@@ -131,7 +131,7 @@ export function Snapshots({ node }: { node: string }) {
       </Read>
       <div>
         <button type="button" class="button" onClick={() => setAsked({ act: 'take' })}>
-          Take a snapshot
+          {texts.takeOne}
         </button>
       </div>
       {asked && <AskSnapshot node={node} asked={asked} onClose={() => setAsked(undefined)} />}

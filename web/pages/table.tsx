@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, getAt, inPath } from '../api/client.ts';
-import { Card, Message, plural, Read } from '../design/parts.tsx';
+import { Card, Message, Read } from '../design/parts.tsx';
 import { onEvent } from '../model/live.ts';
 import { linkTo } from '../model/route.ts';
 import { bodyOf, countsOf, type Dump, type Edits, isEdited, missingKeys, noEdits } from '../model/sheet.ts';
+import { common } from '../texts/common.ts';
 import { tables as texts } from '../texts/tables.ts';
 import { Sheet } from './sheet.tsx';
 import type { Meanings } from './tables.tsx';
@@ -55,7 +56,7 @@ export function TablePage({ name }: { name: string }) {
     <>
       <header>
         <h1 class="mono">{name}</h1>
-        <a href={linkTo('/tables')}>{texts.back}</a>
+        <a href={linkTo('/tables')}>{texts.all}</a>
       </header>
       {written !== undefined && <Written key={written} change={written} onClose={() => setWritten(undefined)} />}
       <Read key={name} of={String(readAt)} read={(signal) => readTable(name, signal)}>
@@ -65,7 +66,7 @@ export function TablePage({ name }: { name: string }) {
           return (
             <>
               <Card
-                title={plural(dump.rows.length, 'row')}
+                title={common.rows(dump.rows.length)}
                 side={
                   <>
                     <input

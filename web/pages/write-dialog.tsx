@@ -3,6 +3,7 @@ import { useId, useState } from 'preact/hooks';
 import { writeAt } from '../api/client.ts';
 import type { ChangedRow } from '../api/types.ts';
 import { Dialog, Message } from '../design/parts.tsx';
+import { common } from '../texts/common.ts';
 import { writing } from '../texts/writing.ts';
 import { Difference, Undo } from './changes.tsx';
 
@@ -76,10 +77,10 @@ export function WriteDialog({
             class={`button ${rows && removes ? 'danger' : 'primary'}`}
             disabled={!given || isBusy || rows?.length === 0}
           >
-            {rows ? (removes ? writing.remove : writing.write) : writing.show}
+            {rows ? (removes ? common.remove : writing.write) : writing.show}
           </button>
           <button type="button" class="button" onClick={onClose}>
-            {writing.cancel}
+            {common.cancel}
           </button>
         </div>
       </form>
@@ -94,7 +95,7 @@ export function Written({ change, onClose }: { change: number; onClose(): void }
     <div class="message ok row" role="status">
       <span class="grow">{writing.written(change)}</span>
       <button type="button" class="button" onClick={() => setUndoing(true)}>
-        {writing.undo}
+        {common.undo}
       </button>
       <button type="button" class="button" onClick={onClose}>
         {writing.dismiss}

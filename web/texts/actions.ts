@@ -1,6 +1,28 @@
 // What the questions before actions on nodes say.
+import { common, plural } from './common.ts';
+
+const { nodes } = common;
 
 export const texts = {
+  bar: 'Actions on the selection',
+  selected: (count: number) => `${nodes(count)} selected`,
+  selectNone: 'Select none',
+  updateMenu: 'Update',
+  /** The name of an action, with the nodes where several such are beside each other. */
+  named: (name: string, of: string) => `${name} of ${of}`,
+  choice: (name: string) => `${name}…`,
+  forms: {
+    command: 'Run a command',
+    copy: 'Copy files',
+    provision: 'Provision',
+    update: 'Software and files',
+    firmware: 'Firmware',
+    bios: 'BIOS settings',
+  },
+  elsewhere: 'The same from the command line, and with curl',
+  powerTitle: (label: string, count: number) => `${label}: ${nodes(count)}`,
+  powerVerb: (label: string, count: number) => `${label} ${nodes(count)}`,
+  reading: (done: number, count: number) => `${common.reading} ${common.doneOfNodes(done, count)}`,
   power: {
     on: { label: 'Power on' },
     softoff: { label: 'Shut down', harm: 'The operating systems of these nodes shut down, and their work ends.' },
@@ -14,7 +36,22 @@ export const texts = {
       harm: 'These nodes lose power and start again. Their work ends, and what is not written is lost.',
     },
   },
+  command: {
+    title: (count: number) => `Run a command on ${nodes(count)}`,
+    verb: (count: number) => `Run on ${nodes(count)}`,
+    command: 'Command, for the shell of each node',
+  },
+  provision: {
+    title: (count: number) => `Provision ${nodes(count)}`,
+    harm: 'These nodes restart, and their work ends. An image that is installed replaces what is on their disks.',
+    plan: (count: number) => `${nodes(count)} would be set to the image and started.`,
+    written: (rows: number) => `What is written: ${common.rows(rows)}`,
+    image: 'Image',
+    ownImage: 'the image that each node has',
+  },
   copy: {
+    title: (count: number) => `Copy files to ${nodes(count)}`,
+    verb: (count: number) => `Copy to ${nodes(count)}`,
     files: 'Files of this computer',
     target: 'Place on the nodes',
     targetHelp:
@@ -22,6 +59,7 @@ export const texts = {
     harm: 'Files of the same names on these nodes are replaced.',
   },
   update: {
+    title: (count: number) => `Update ${nodes(count)}`,
     what: 'What to bring up to date',
     scripts: 'Postscripts, with commas between them; empty: those of each node',
     harm: 'Packages and scripts may restart services on these nodes.',
@@ -33,11 +71,19 @@ export const texts = {
     },
   },
   firmware: {
+    title: (count: number) => `Firmware of ${nodes(count)}`,
+    verb: (count: number) => `Update the firmware of ${nodes(count)}`,
+    installed: 'Installed versions',
+    columns: ['Component', 'Version', 'Nodes'],
+    noVersion: '(none shown)',
+    plan: (count: number) => `${nodes(count)} would get the image.`,
+    now: (version: string) => `: now ${version}`,
     none: 'No BMC has shown its firmware yet.',
     from: 'Image',
     fromAddress: 'an address, from which the BMCs fetch it',
     fromFile: 'a file of this computer',
     address: 'Address',
+    addressHint: 'https://files.example.com/bios-1.50.bin',
     file: 'File',
     component: 'Component',
     componentHelp: 'What the image is for; empty: the BMC finds out.',
@@ -53,6 +99,15 @@ export const texts = {
     harm: 'A wrong image can make a machine useless. Applied now, it may restart the BMC, and on some machines the host as well.',
   },
   bios: {
+    title: (count: number) => `BIOS settings of ${nodes(count)}`,
+    verb: (settings: number, count: number) => `Change ${plural(settings, 'setting')} of ${nodes(count)}`,
+    compare: 'Compare',
+    notOneNode: (range: string, count: number) => `"${range}" is ${nodes(count)}; name one.`,
+    notShared: (node: string) => `The BIOS of ${node} does not say which of its settings other machines can have.`,
+    differences: 'Settings that differ',
+    columns: ['Setting', 'Is to be', 'Is, after the next restart'],
+    empty: '(empty)',
+    profileHint: 'bios:\n  LogicalProc: Disabled',
     against: 'What these nodes are to have',
     asNode: 'the settings of another node',
     asProfile: 'a profile',
@@ -64,5 +119,18 @@ export const texts = {
     same: 'All nodes that answered have these settings.',
     missing: 'no such setting',
     harm: 'Wrong settings can keep a machine from booting.',
+  },
+  /** What is wrong with a profile of BIOS settings. */
+  biosProfile: {
+    whole: 'The profile',
+    section: 'The section "bios"',
+    ofBmcs:
+      'The profile has the section "bmc", with settings of BMCs: the console gives nodes BIOS settings only. Take the section out, or use muster bios apply.',
+    noSection: (name: string) => `"${name}" is not a section of a profile: write the settings below "bios:".`,
+    noValue: (name: string) => `${name} must be a text, a number, true or false.`,
+    empty: 'The profile has no settings: write them below "bios:".',
+    unreadable: (why: string) => `The profile cannot be read: ${why}.`,
+    noNames: (what: string) =>
+      `${what} must have names with their values, such as "bios:", and below it "  BootMode: Uefi".`,
   },
 } as const;

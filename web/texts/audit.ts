@@ -1,8 +1,11 @@
 // The page of the audit log.
+import { plural } from './common.ts';
+
 export const audit = {
   title: 'Audit log',
   about: 'who asked muster for what, the newest first',
   records: 'Records',
+  count: (records: number) => plural(records, 'record'),
   none: 'No record matches.',
   fields: {
     userid: 'Account',
@@ -18,8 +21,6 @@ export const audit = {
   results: ['Allowed', 'Denied', 'Failed', 'Cancelled', 'Interrupted'],
   find: 'Find',
   columns: ['Time', 'Account', 'Command', 'Nodes', 'Arguments', 'Result', 'Address'],
-  page: (first: number, last: number, all: number) =>
-    `${first.toLocaleString('en-US')} to ${last.toLocaleString('en-US')} of ${all.toLocaleString('en-US')}`,
   newer: 'Newer',
   older: 'Older',
 };

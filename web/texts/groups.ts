@@ -14,10 +14,6 @@ export const groups = {
   givesNothing: 'Gives its members no attributes.',
   conditions: 'conditions',
   noMembers: 'No node is in this group.',
-  select: 'Select these nodes',
-  edit: 'Edit',
-  remove: 'Remove',
-  show: (name: string, isOpen: boolean) => `${isOpen ? 'Hide' : 'Show'} ${name}`,
   form: {
     make: 'Make a group',
     edit: (name: string) => `Edit group ${name}`,

@@ -1,6 +1,32 @@
 // What the page of images says beside what the server says of each.
+import { plural } from './common.ts';
 
 export const texts = {
+  title: 'Images',
+  about: 'what nodes can boot or install, and which nodes are set to it',
+  all: 'All images',
+  none: 'There are no images yet.',
+  firstStep: 'Copy an installation medium on the management node. muster defines the images that can be made from it:',
+  firstLine: 'muster copycds debian-12-amd64-DVD-1.iso',
+  nextStep: 'The chapter [Images] shows how to build and pack an image for diskless nodes.',
+  noNode: 'no node',
+  bootable: 'Nodes can boot this image.',
+  setTo: (count: number) => `${plural(count, 'node is', 'nodes are')} set to the image.`,
+
+  packs: 'Packs',
+  columns: ['Pack', 'Made'],
+  inUse: 'in use',
+  verbs: { gen: 'Build', pack: 'Pack', rollback: 'Put back', tag: 'Tag', untag: 'Remove the tag' },
+  onPack: (verb: string, pack: string) => `${verb} pack ${pack}`,
+  removeTag: (tag: string) => `Remove the tag ${tag}`,
+  putBackIt: (pack: string) => `Put back ${pack}`,
+  tagIt: (pack: string) => `Tag ${pack}`,
+  madeBy: (user: string) => `by ${user}, `,
+  builtBy: (user: string, time: string) => `Built by ${user}, ${time}`,
+  packages: (count: number) => plural(count, 'package'),
+  kernel: (version: string) => `kernel ${version}`,
+  megabytes: (count: number) => `${count.toLocaleString('en-US')} MB`,
+
   gen: 'Installs the packages of its lists and makes kernel and initial RAM disk. Nodes get nothing new before it is packed.',
   pack: 'Makes what nodes fetch. Nodes get it at their next boot; the pack that is in use now is kept for a rollback.',
   rollback: 'Nodes that boot from now on get this pack. Nodes that run keep what they have.',

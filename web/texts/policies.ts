@@ -16,8 +16,6 @@ export const policies = {
     time: 'at',
     host: 'from',
   },
-  edit: 'Edit',
-  remove: 'Remove',
   rule: (priority: string) => `rule ${priority}`,
   form: {
     make: 'Make a rule',

@@ -1,16 +1,14 @@
-import { plural } from '../design/parts.tsx';
+import { plural } from './common.ts';
 
 /** What the pages of serial consoles say. */
 export const texts = {
   consoleOf: (node: string) => `Serial console of ${node}`,
-  title: 'serial console',
   node: 'Node page',
   all: 'All consoles',
 
   opening: 'Opening…',
   connected: 'connected',
   connecting: 'connecting',
-  waiting: 'not connected',
   you: 'you type',
   youLook: 'you look on',
   mayOnlyLook: 'Your account may look on only: the policy has to allow it rcons for typing.',
@@ -26,7 +24,6 @@ export const texts = {
   notLoaded: 'The terminal could not be loaded. If muster was updated meanwhile, reload the page.',
 
   connectNow: 'Connect now',
-  tryAgain: 'Try again',
   take: 'Take the keyboard',
   ask: 'Ask for the keyboard',
   release: 'Let others type',
@@ -39,7 +36,6 @@ export const texts = {
   takeOverAsks: (node: string) => `Take over the console of ${node}?`,
   takeOverSays:
     'Most BMCs have one serial console. If another program has it, such as ipmitool, muster takes it, and that program loses it.',
-  cancel: 'Cancel',
   leaveHint: 'Ctrl Shift X leaves the terminal. Ctrl Shift V pastes.',
 
   here: 'Who is here',
@@ -67,11 +63,9 @@ export const texts = {
   live: 'Live',
   liveOpen: 'the consoles that are kept open or used',
   liveSelected: 'the selected nodes',
-  shownOf: (first: number, last: number, all: number) => `${first} to ${last} of ${all.toLocaleString('en-US')}`,
   previous: 'Previous',
   next: 'Next',
   noTiles: 'Select nodes in the box above to see their consoles here, up to 12 at once. Here you look on only.',
-  selectedNone: 'The selection has no node.',
   open: 'Open consoles',
   noneOpen: 'No console is open.',
   firstStep: 'muster logs a console while it is open. Keep those of your nodes open, so that the logs have no gaps:',

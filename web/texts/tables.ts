@@ -1,4 +1,6 @@
 // The pages of tables.
+import { common } from './common.ts';
+
 export const tables = {
   title: 'Tables',
   about: 'what is behind all definitions, row by row',
@@ -6,7 +8,6 @@ export const tables = {
   filter: 'Filter tables',
   filterHint: 'name or meaning',
   noneMatches: 'No table has this in its name or meaning.',
-  back: 'All tables',
   rows: 'Filter rows',
   rowsHint: 'any value',
   addRow: 'Add a row',
@@ -17,7 +18,7 @@ export const tables = {
   keep: (row: string) => `Keep row ${row}`,
   newRow: 'new row',
   actions: 'Actions',
-  cell: (column: string, row: string, value: string) => `${column} of ${row}: ${value === '' ? 'not set' : value}`,
+  cell: (column: string, row: string, value: string) => `${column} of ${row}: ${value === '' ? common.unset : value}`,
   secret: 'A new secret; empty keeps the one that there is',
   pending: (cells: number, added: number, removed: number) =>
     [
