@@ -29,7 +29,7 @@ export const changes = {
   made: 'made',
   removed: 'removed',
   line: (names: string, what: string) => `${names}: ${what}`,
-  lineOfRows: (names: string, what: string, rows: number) => `${names}: ${what} (${common.rows(rows)})`,
+  lineOfRows: (names: string, what: string, rows: number) => `${names}, …: ${what} (${common.rows(rows)})`,
   newRow: ' · new',
   removedRow: ' · removed',
   moreRows: (count: number) => `and ${plural(count, 'more row')}`,
