@@ -18,15 +18,28 @@ const listed = {
 interface Listed {
   readonly names?: string | undefined;
   readonly attributes: readonly string[];
+  readonly sort?: string | undefined;
 }
+
+/** The attribute that nodes are sorted by; undefined: by none. */
+function sortAttribute(sort: string | undefined): string | undefined {
+  const key = sort?.replace(/^-/, '');
+  return key === 'node' ? undefined : key;
+}
+
+/** All attributes that are read: the order of nodes tells what they are sorted by. */
+const readOf = ({ attributes, sort }: Listed): readonly string[] => {
+  const key = sortAttribute(sort);
+  return key === undefined || attributes.includes(key) ? attributes : [...attributes, key];
+};
 
 /** As lsdef reads the same attributes, so that the same rules decide. */
 const base = {
   name: 'lsdef',
-  line: ({ names, attributes }: Listed) => [
-    ...(names === undefined ? ['-t', nodeType.name, '-l'] : definitionWords(nodeType.name, names)),
+  line: (given: Listed) => [
+    ...(given.names === undefined ? ['-t', nodeType.name, '-l'] : definitionWords(nodeType.name, given.names)),
     '-i',
-    attributes.join(','),
+    readOf(given).join(','),
   ],
   select(snapshot: Snapshot, { names }: Listed, { ranges }: Ranges): Selection {
     const nodes =
@@ -54,11 +67,11 @@ export const lsdefPage = query({
     limit: Type.Integer({ minimum: 1, maximum: 10_000 }),
   }),
   async run(snapshot, { attributes, sort, offset, limit }, { selection }) {
-    const key = sort?.replace(/^-/, '');
+    const key = sortAttribute(sort);
     if (key === '') throw new Fault('malformed', 'sort: name an attribute, or node.');
-    check([...attributes, ...(key === undefined || key === 'node' ? [] : [key])]);
+    check(readOf({ attributes, sort }));
     const names = selection.objects ?? [];
-    const sorted = key === undefined ? names : await sortedBy(snapshot, names, key, sort!.startsWith('-'));
+    const sorted = sort === undefined ? names : await sortedBy(snapshot, names, key, sort.startsWith('-'));
     const nodes = sorted.slice(offset, offset + limit).map(
       (node): Attributes => ({
         ...chosenAttributes(snapshot, nodeType, node, attributes),
@@ -69,9 +82,14 @@ export const lsdefPage = query({
   },
 });
 
-/** Nodes with equal values stay in the order that they have. */
-async function sortedBy(snapshot: Snapshot, names: readonly string[], key: string, isDown: boolean): Promise<string[]> {
-  const values = await mapInSlices(names, (node) => (key === 'node' ? node : valueOf(snapshot, node, key)));
+/** By an attribute, or by their names. Nodes with equal values stay in the order that they have. */
+async function sortedBy(
+  snapshot: Snapshot,
+  names: readonly string[],
+  key: string | undefined,
+  isDown: boolean,
+): Promise<string[]> {
+  const values = await mapInSlices(names, (node) => (key === undefined ? node : valueOf(snapshot, node, key)));
   const groups = Map.groupBy(names.keys(), (i) => values[i]!);
   const order = [...groups.keys()].sort((a, b) => (isDown ? compare(b, a) : compare(a, b)));
   return order.flatMap((value) => groups.get(value)!.map((i) => names[i]!));

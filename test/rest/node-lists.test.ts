@@ -105,3 +105,13 @@ it('are for those who may list the nodes', async () => {
     403, 403, 403,
   ]);
 });
+
+it('are sorted only by what the caller may read', async () => {
+  await addUser(server, 'racks');
+  const rule = { name: 'racks', commands: 'lsdef', noderange: 'n1-n12', parameters: '-i rack$', rule: 'allow' };
+  await server.ok('PUT', '/policy/9', rule);
+  const token = await logIn(server, 'racks');
+  const as = async (query: string) => (await server.call('GET', `/nodes/n1-n12/list/rack${query}`, { token })).status;
+  expect([await as(''), await as('?sort=-rack'), await as('?sort=node')]).toEqual([200, 200, 200]);
+  expect([await as('?sort=usercomment'), await as('?sort=-bmcusername')]).toEqual([403, 403]);
+});
