@@ -3,7 +3,7 @@ import { Fault } from '../core/errors.ts';
 import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Mode } from '../objects/assign.ts';
-import { refuseChanged, revisionOf } from '../objects/moments.ts';
+import { refuseChanged, stateSeen } from '../objects/moments.ts';
 import { mostUnknownNames, type RangeOptions } from '../objects/cluster.ts';
 import { changeObject, checkAttributeNames, createObject, removeObject } from '../objects/define.ts';
 import {
@@ -42,10 +42,8 @@ export const chdefs = change({
   args,
   also: ({ remove }) => (remove?.length ? ['rmdef'] : []),
   async prepare(given, { store }): Promise<Prepared> {
-    if (given.since === undefined) return given;
-    const { current } = store;
-    const revision = await revisionOf(store, current, 'since', String(given.since));
-    return { ...given, seen: revision === current.revision ? current : await store.past.at(current, revision) };
+    const seen = await stateSeen(store, given.since);
+    return seen ? { ...given, seen } : given;
   },
   uses: ['store'],
   *line(given): Interruptible<string[]> {
@@ -65,7 +63,7 @@ export const chdefs = change({
     const written = yield* writtenOf(draft.base, given, ranges);
     const removed = yield* removedOf(draft.base, given, ranges);
     const { seen } = given as Prepared;
-    if (seen) yield* refuseChanged(seen, draft.base, [...written, ...removed]);
+    if (seen) yield* refuseChanged(seen, draft.base, [...written, ...removed], ranges.sees);
     for (const { type, attributes } of written) checkAttributeNames(type, attributes);
     for (const { type, existing } of removed) yield* eachInSlices(existing, (name) => removeObject(draft, type, name));
     const images = removed.flatMap(({ type, existing }) => (type.name === 'osimage' ? existing : []));

@@ -12,6 +12,7 @@ import {
   wordsOfSet,
 } from '../objects/definition-set.ts';
 import { allMembers } from '../objects/groups.ts';
+import { refuseChanged, stateSeen } from '../objects/moments.ts';
 import { goneGroupNote } from '../objects/notes.ts';
 import { emptyRange, existingObjects, policyNodesInSlices, unknownObjects } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
@@ -56,14 +57,23 @@ const args = Type.Object({
   definitions: Type.Array(Type.Object({ type: Type.String(), names: Type.String() })),
   missing: Type.Optional(Type.Enum(['refuse', 'skip'], { description: 'what becomes of names that nothing has' })),
   force,
+  since: Type.Optional(Type.Integer({ minimum: 0, description: 'the revision at which the caller read them' })),
 });
+type Args = Arguments<typeof args>;
+/** With the state that the caller saw. */
+type Prepared = Args & { readonly seen?: Snapshot };
 
-const setOf = ({ definitions }: Arguments<typeof args>) => definitions.map((each) => ({ ...each, attributes: {} }));
+const setOf = ({ definitions }: Args) => definitions.map((each) => ({ ...each, attributes: {} }));
 
 /** Removes objects of any types in one change, and says what became of each; the policy knows it as rmdef. */
 export const rmdefs = change({
   name: 'rmdef',
   args,
+  uses: ['store'],
+  async prepare(given, { store }): Promise<Prepared> {
+    const seen = await stateSeen(store, given.since);
+    return seen ? { ...given, seen } : given;
+  },
   line: (given) => wordsOfSet(setOf(given), forceWords(given)),
   tablesShown: (given) => tablesOfSet(setOf(given)),
   *select(snapshot, given, { ranges }): Interruptible<Selection> {
@@ -84,8 +94,11 @@ export const rmdefs = change({
     const removed: string[] = [];
     const images: string[] = [];
     const missed: { type: string; name: string }[] = [];
+    const { seen } = given as Prepared;
     for (const each of setOf(given)) {
-      const { type, existing, missing } = resolved(draft.base, each, ranges);
+      const found = resolved(draft.base, each, ranges);
+      const { type, existing, missing } = found;
+      if (seen) yield* refuseChanged(seen, draft.base, [found], ranges.sees);
       yield* eachInSlices(existing, (name) => removeObject(draft, type, name));
       removed.push(...existing);
       if (type.name === 'osimage') images.push(...existing);

@@ -8,7 +8,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { keyOf, type Row, type Table } from '../database/tables.ts';
 import type { RangeOptions } from '../objects/cluster.ts';
 import { seesOwners } from '../objects/groups.ts';
-import { revisionOf } from '../objects/moments.ts';
+import { stateSeen } from '../objects/moments.ts';
 import { shownColumns, shownKeys } from '../objects/shown-arguments.ts';
 import { writableTable, writeRows } from '../objects/table-access.ts';
 import { hashedRows } from '../objects/table-dump.ts';
@@ -46,11 +46,8 @@ export const writeTableRows = change({
   uses: ['store'],
   async prepare(given, { store }): Promise<Prepared> {
     const set = given.table === 'passwd' ? await withHashes(given.set) : given.set;
-    if (given.since === undefined) return { ...given, set };
-    const { current } = store;
-    const revision = await revisionOf(store, current, 'since', String(given.since));
-    const seen = revision === current.revision ? current : await store.past.at(current, revision);
-    return { ...given, set, seen };
+    const seen = await stateSeen(store, given.since);
+    return { ...given, set, ...(seen && { seen }) };
   },
   line: ({ table, set, remove }) => [
     ...set.flatMap((each) => setWords(table, each)),

@@ -4,9 +4,13 @@ import { beyondJournal, without } from '../database/past.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
 import { type Row, rowsOfNodePrefix, tableNamed } from '../database/tables.ts';
+import type { RangeOptions } from './cluster.ts';
 import { nodeRowTables } from './define.ts';
 import type { Resolved } from './definition-set.ts';
 import { rowOf } from './definitions.ts';
+import { staticMembers } from './groups.ts';
+
+type Sees = RangeOptions['sees'];
 
 /** What a moment may be, for descriptions. */
 export const momentForms = 'a revision, such as 1234, or a time with its zone, such as 2026-11-15T09:05:00Z';
@@ -41,9 +45,20 @@ export async function revisionOf(store: Store, current: Snapshot, name: string, 
   return Math.min(found, current.revision);
 }
 
+/** The state that a caller saw, by its revision; undefined: none was given. */
+export async function stateSeen(store: Store, since: number | undefined): Promise<Snapshot | undefined> {
+  if (since === undefined) return undefined;
+  const { current } = store;
+  const revision = await revisionOf(store, current, 'since', String(since));
+  return revision === current.revision ? current : store.past.at(current, revision);
+}
+
 /** The rows of an object by their tables, without what becomes known by itself; of the site those of the named attributes. */
-function rowsOfObject(snapshot: Snapshot, { type, attributes }: Resolved, name: string): string {
+function rowsOfObject(snapshot: Snapshot, { type, attributes }: Resolved, name: string, sees: Sees): string {
   const rows: (readonly [table: string, Row | undefined])[] = [];
+  // Who is in a group stands at the nodes.
+  const isMembers = type.name === 'group' && Object.hasOwn(attributes, 'members');
+  const members = isMembers ? staticMembers(snapshot, name).filter((node) => !sees || sees(node)) : [];
   if (type.name === 'site')
     for (const attribute of Object.keys(attributes)) rows.push(['site', snapshot.get('site', attribute)]);
   else if (type.name === 'node' || type.name === 'group') {
@@ -53,7 +68,7 @@ function rowsOfObject(snapshot: Snapshot, { type, attributes }: Resolved, name: 
       else for (const row of snapshot.rows(table).startingWith(rowsOfNodePrefix(name))) rows.push([table, row]);
     }
   } else for (const table of type.tables) rows.push([table, rowOf(snapshot, type, { table, column: '' }, name)]);
-  return JSON.stringify(rows.map(([table, row]) => [table, row && lastingColumns(table, row)]));
+  return JSON.stringify([members, rows.map(([table, row]) => [table, row && lastingColumns(table, row)])]);
 }
 
 const lastingColumns = (table: string, row: Row): [string, string][] =>
@@ -62,12 +77,18 @@ const lastingColumns = (table: string, row: Row): [string, string][] =>
 const mostNamed = 10;
 
 /** Refuses to write over what others have changed since the caller looked: all of it is named, and nothing is done. */
-export function* refuseChanged(then: Snapshot, now: Snapshot, set: readonly Resolved[]): Interruptible<void> {
+export function* refuseChanged(
+  then: Snapshot,
+  now: Snapshot,
+  set: readonly Resolved[],
+  sees: Sees,
+): Interruptible<void> {
   if (then.revision === now.revision) return;
   const changed: string[] = [];
   for (const each of set)
     yield* eachInSlices([...each.existing, ...each.missing], (name) => {
-      if (rowsOfObject(then, each, name) !== rowsOfObject(now, each, name)) changed.push(`${each.type.name} ${name}`);
+      if (rowsOfObject(then, each, name, sees) !== rowsOfObject(now, each, name, sees))
+        changed.push(`${each.type.name} ${name}`);
     });
   if (changed.length === 0) return;
   const more = changed.length > mostNamed ? ` and ${changed.length - mostNamed} more` : '';

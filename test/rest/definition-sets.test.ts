@@ -168,6 +168,30 @@ describe('a set of definitions that was read earlier', () => {
     expect(await server.ok('GET', '/nodes')).toEqual(['n1', 'n2', 'n3']);
     expect((await put({ definitions, since: since + 1_000_000 })).status).toBe(404);
   });
+
+  it('names a group whose members are given if others joined it', async () => {
+    await server.ok('POST', '/definitions', {
+      definitions: [{ type: 'group', names: 'few', attributes: { members: 'n1,n2' } }],
+    });
+    const since = Number(await revision());
+    await server.ok('PUT', '/definitions', { definitions: [node('n3', { groups: 'few' })], mode: 'append' });
+    const few = (attributes: object) => ({ definitions: [{ type: 'group', names: 'few', attributes }], since });
+    const reply = await put(few({ members: 'n1' }));
+    expect([reply.status, reply.json.error[0]]).toEqual([412, expect.stringContaining('group few was changed')]);
+    expect(Object.keys(await server.ok('GET', '/nodes/few'))).toEqual(['n1', 'n2', 'n3']);
+    expect((await put(few({ rack: 'r1' }))).status).toBe(200);
+  });
+
+  it('is not removed if it was changed', async () => {
+    const remove = (since: number) =>
+      server.call('DELETE', '/definitions', { body: { definitions: [{ type: 'node', names: 'n2-n3' }], since } });
+    const since = Number(await revision());
+    await server.ok('PUT', '/nodes/n2', { arch: 'x86_64' });
+    const reply = await remove(since);
+    expect([reply.status, reply.json.error[0]]).toEqual([412, expect.stringContaining('node n2 was changed')]);
+    expect(await server.ok('GET', '/nodes')).toEqual(['n1', 'n2', 'n3']);
+    expect((await remove(Number(await revision()))).status).toBe(200);
+  });
 });
 
 describe('reading any type', () => {

@@ -90,6 +90,39 @@ describe('groups', () => {
   });
 });
 
+describe('an attribute of a node', () => {
+  it('is written as it was shown, and not over what somebody else has written', async () => {
+    const page = await pages.open('/nodes/n3');
+    const write = dialog(page).getByRole('button', { name: 'Write', exact: true });
+    const show = dialog(page).getByRole('button', { name: 'Show what changes' });
+    await page.getByRole('button', { name: 'Change rack, now r1' }).click();
+    const asked = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    await page.route('**/*dryRun=1', async (route) => {
+      asked.resolve();
+      await goOn.promise;
+      await route.continue();
+    });
+    await dialog(page).getByRole('textbox').fill('r2');
+    const answered = page.waitForResponse('**/*dryRun=1');
+    await show.click();
+    await asked.promise;
+    await dialog(page).getByRole('textbox').fill('r4');
+    goOn.resolve();
+    await answered;
+    // The answer was about another value.
+    await expect.poll(() => show.isEnabled()).toBe(true);
+    expect(await write.count()).toBe(0);
+    await show.click();
+    await expect.poll(() => dialog(page).textContent()).toContain('rack: r4');
+    await pages.server.ok('PUT', '/nodes/n3', { rack: 'r9' });
+    await write.click();
+    await expect.poll(() => dialog(page).getByRole('alert').textContent()).toContain('node n3 was changed since');
+    expect(await pages.server.ok('GET', '/nodes/n3/attrs/rack')).toEqual({ n3: { rack: 'r9' } });
+    await page.close();
+  });
+});
+
 describe('policies', () => {
   it('makes, edits and removes rules after a look at the difference, and takes that back', async () => {
     const page = await pages.open('/policies');

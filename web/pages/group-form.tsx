@@ -113,13 +113,18 @@ export function GroupForm({ name: known, group, revision, onClose, onWritten }: 
 
 export const GroupRemoval = ({
   name,
+  revision,
   onClose,
   onWritten,
-}: Omit<FormProps, 'name' | 'group' | 'revision'> & { name: string }) => (
+}: Omit<FormProps, 'name' | 'group'> & { name: string }) => (
   <WriteDialog
     title={texts.form.remove(name)}
     removes
-    writing={{ method: 'DELETE', path: '/definitions', body: { definitions: [{ type: 'group', names: name }] } }}
+    writing={{
+      method: 'DELETE',
+      path: '/definitions',
+      body: { definitions: [{ type: 'group', names: name }], since: revision },
+    }}
     onClose={onClose}
     onWritten={onWritten}
   >

@@ -166,7 +166,9 @@ export function Groups() {
         </Read>
       </Card>
       {asked?.kind === 'form' && <GroupForm {...asked} onClose={close} onWritten={setWritten} />}
-      {asked?.kind === 'removal' && <GroupRemoval name={asked.name!} onClose={close} onWritten={setWritten} />}
+      {asked?.kind === 'removal' && (
+        <GroupRemoval {...asked} name={asked.name!} onClose={close} onWritten={setWritten} />
+      )}
     </>
   );
 }

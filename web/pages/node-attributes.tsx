@@ -1,13 +1,12 @@
-import { useState } from 'preact/hooks';
-import { get, inPath, write } from '../api/client.ts';
-import type { ChangedRow, NodesReply } from '../api/types.ts';
-import { Badge, Card, Dialog, Message, Read, TableHead } from '../design/parts.tsx';
+import { useRef, useState } from 'preact/hooks';
+import { get, getAt, inPath } from '../api/client.ts';
+import type { NodesReply } from '../api/types.ts';
+import { Badge, Card, Read, TableHead } from '../design/parts.tsx';
 import { changesSeen } from '../model/live.ts';
+import { mask } from '../model/sheet.ts';
 import { useStore } from '../model/store.ts';
 import { attributes as texts } from '../texts/nodes.ts';
-import { common } from '../texts/common.ts';
-import { writing } from '../texts/writing.ts';
-import { Difference } from './changes.tsx';
+import { TextField, WriteDialog } from './write-dialog.tsx';
 
 interface Origin {
   readonly source?: string;
@@ -23,8 +22,8 @@ interface Shown {
 /** Requests that go out at a time. */
 const atOnce = 6;
 
-async function readAll(name: string, signal: AbortSignal): Promise<Shown> {
-  const reply = await get<NodesReply>(`/nodes/${inPath(name)}`, signal);
+async function readAll(name: string, signal: AbortSignal): Promise<Shown & { readonly revision: number }> {
+  const { value: reply, revision } = await getAt<NodesReply>(`/nodes/${inPath(name)}`, signal);
   const values = reply[name] ?? {};
   const origins: Record<string, Origin> = {};
   const left = Object.keys(values);
@@ -36,7 +35,7 @@ async function readAll(name: string, signal: AbortSignal): Promise<Shown> {
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
-  return { values, origins };
+  return { values, origins, revision };
 }
 
 /** Where a value comes from. */
@@ -61,17 +60,24 @@ function OriginBadge({ origin, name }: { origin: Origin | undefined; name: strin
 
 export function AttributeTable({ name }: { name: string }) {
   const seen = useStore(changesSeen);
-  const [edited, setEdited] = useState<{ attribute: string; value: string }>();
+  const [edited, setEdited] = useState<Omit<EditProps, 'name' | 'onClose'>>();
+  const readAt = useRef<number>(undefined);
+  const edit = (attribute: string, value: string): void => setEdited({ attribute, value, revision: readAt.current });
+  const read = async (signal: AbortSignal): Promise<Shown> => {
+    const { revision, ...shown } = await readAll(name, signal);
+    readAt.current = revision;
+    return shown;
+  };
   return (
     <Card
       title={texts.title}
       side={
-        <button type="button" class="button quiet" onClick={() => setEdited({ attribute: '', value: '' })}>
+        <button type="button" class="button quiet" onClick={() => edit('', '')}>
           {texts.add}
         </button>
       }
     >
-      <Read of={`${name} ${seen}`} read={(signal) => readAll(name, signal)}>
+      <Read of={`${name} ${seen}`} read={read}>
         {({ values, origins }) => (
           <table class="grid-table">
             <TableHead columns={texts.columns} />
@@ -84,7 +90,7 @@ export function AttributeTable({ name }: { name: string }) {
                       type="button"
                       class="edit-cell"
                       aria-label={texts.changeOne(attribute, value)}
-                      onClick={() => setEdited({ attribute, value })}
+                      onClick={() => edit(attribute, value)}
                     >
                       {value}
                     </button>
@@ -107,82 +113,40 @@ interface EditProps {
   readonly name: string;
   readonly attribute: string;
   readonly value: string;
+  /** The change up to which it was read; undefined: nothing was read yet. */
+  readonly revision: number | undefined;
   onClose(): void;
 }
 
-interface DryRun {
-  readonly changes?: readonly ChangedRow[];
-}
-
 /** Changes one attribute: first it shows which rows would be written, then it writes exactly these. */
-function Edit({ name, attribute: before, value: was, onClose }: EditProps) {
+function Edit({ name, attribute: before, value: was, revision, onClose }: EditProps) {
   const [attribute, setAttribute] = useState(before);
-  const [value, setValue] = useState(was === '********' ? '' : was);
-  const [tried, setTried] = useState<{ readonly rows: readonly ChangedRow[] }>();
-  const [error, setError] = useState('');
-  const path = `/nodes/${inPath(name)}`;
-  const body = { [attribute]: value };
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    setError('');
-    try {
-      if (!tried) {
-        const { changes = [] } = await write<DryRun>('PUT', `${path}?dryRun=1`, { body });
-        return setTried({ rows: changes });
-      }
-      await write('PUT', path, { body });
-      onClose();
-    } catch (failed) {
-      setError((failed as Error).message);
-    }
-  };
+  const [value, setValue] = useState(was === mask ? '' : was);
+  const definitions = [{ type: 'node', names: name, attributes: { [attribute]: value } }];
   return (
-    <Dialog label={texts.change} onClose={onClose}>
-      <form onSubmit={(event) => void submit(event)}>
-        <h1>{before === '' ? texts.headingAdd(name) : texts.heading(name, before)}</h1>
-        {before === '' && (
-          <label class="label">
-            {texts.attribute}
-            <input
-              class="field mono"
-              required
-              autofocus
-              spellcheck={false}
-              autocapitalize="none"
-              value={attribute}
-              onInput={(event) => {
-                setAttribute(event.currentTarget.value.trim());
-                setTried(undefined);
-              }}
-            />
-          </label>
-        )}
-        <label class="label">
-          {texts.value}
-          <input
-            class="field mono"
-            autofocus={before !== ''}
-            spellcheck={false}
-            autocapitalize="none"
-            value={value}
-            onInput={(event) => {
-              setValue(event.currentTarget.value);
-              setTried(undefined);
-            }}
-          />
-        </label>
-        {tried && tried.rows.length === 0 && <Message>{writing.nothing}</Message>}
-        {tried && tried.rows.length > 0 && <Difference rows={tried.rows} />}
-        {error !== '' && <Message tone="critical">{error}</Message>}
-        <div class="row">
-          <button class="button primary" disabled={tried?.rows.length === 0 || attribute === ''}>
-            {tried ? writing.write : writing.show}
-          </button>
-          <button type="button" class="button" onClick={onClose}>
-            {common.cancel}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <WriteDialog
+      title={before === '' ? texts.headingAdd(name) : texts.heading(name, before)}
+      writing={
+        attribute === '' ? undefined : { method: 'PUT', path: '/definitions', body: { definitions, since: revision } }
+      }
+      onClose={onClose}
+      onWritten={() => {}}
+    >
+      {before === '' && (
+        <TextField
+          label={texts.attribute}
+          value={attribute}
+          isFirst
+          isRequired
+          onInput={(text) => setAttribute(text.trim())}
+        />
+      )}
+      <TextField
+        label={texts.value}
+        value={value}
+        isFirst={before !== ''}
+        onInput={setValue}
+      />
+    </WriteDialog>
   );
 }

@@ -73,11 +73,15 @@ export function RuleForm({ priority: known, rule, revision, onClose, onWritten }
   );
 }
 
-export const RuleRemoval = ({ priority = '', onClose, onWritten }: FormProps) => (
+export const RuleRemoval = ({ priority = '', revision, onClose, onWritten }: FormProps) => (
   <WriteDialog
     title={texts.remove(priority)}
     removes
-    writing={{ method: 'DELETE', path: '/definitions', body: { definitions: [{ type: 'policy', names: priority }] } }}
+    writing={{
+      method: 'DELETE',
+      path: '/definitions',
+      body: { definitions: [{ type: 'policy', names: priority }], since: revision },
+    }}
     onClose={onClose}
     onWritten={onWritten}
   >

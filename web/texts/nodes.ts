@@ -88,7 +88,6 @@ export const attributes = {
   title: 'Attributes',
   columns: ['Attribute', 'Value', 'From'],
   add: 'Add an attribute',
-  change: 'Change an attribute',
   changeOne: (attribute: string, value: string) => `Change ${attribute}, now ${value}`,
   headingAdd: (node: string) => `${node}: add an attribute`,
   heading: (node: string, attribute: string) => `${node}: ${attribute}`,

@@ -14,6 +14,13 @@ const one = {
 const definitions = Type.Array(members({ ...one, attributes: anyMembers('attribute: value') }), {
   description: 'each for objects of one type that are written alike',
 });
+const since = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description:
+      'the revision in X-Muster-Revision when they were read: if one of the objects was changed since, they are named and nothing is done; if members of a group are given, so is a group that others joined or left',
+  }),
+);
 const fate = (description: string, ...values: string[]) => Type.Optional(Type.Enum(values, { description }));
 
 interface Given {
@@ -151,19 +158,13 @@ export const definitionSets: Endpoint[] = [
       remove: Type.Optional(
         Type.Array(members(one), { description: 'objects that go in the same change, if they exist' }),
       ),
-      since: Type.Optional(
-        Type.Integer({
-          minimum: 0,
-          description:
-            'the revision in X-Muster-Revision when they were read: if one of the objects was changed since, they are named and nothing is done',
-        }),
-      ),
+      since,
     }),
     reply: 'object',
     returns: Type.Object({ changed: texts, created: texts, removed: Type.Optional(texts), messages: texts }),
     args: (input) => {
-      const { mode, remove, since } = input.body as ChangeBody;
-      return { set: definitionsOf(input), mode, remove, since };
+      const { mode, remove, since: revision } = input.body as ChangeBody;
+      return { set: definitionsOf(input), mode, remove, since: revision };
     },
     summary: 'Change objects of any types in one change; the reply says which were new.',
     description:
@@ -181,6 +182,7 @@ export const definitionSets: Endpoint[] = [
       definitions: Type.Array(members(one)),
       missing: fate('what becomes of names that nothing has: refuse as a rule', 'refuse', 'skip'),
       force: Type.Optional(Type.Boolean({ description: 'true: also images that nodes are set to' })),
+      since,
     }),
     reply: 'object',
     returns: Type.Object({
@@ -202,6 +204,7 @@ interface Removal {
   readonly definitions: { readonly type: string; readonly names: string }[];
   readonly missing?: 'refuse' | 'skip';
   readonly force?: boolean;
+  readonly since?: number;
 }
 
 interface ChangeBody {
