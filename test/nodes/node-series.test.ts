@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { type Measure, measuresIn } from '../../src/nodes/series/measures.ts';
 import { bytesOfSensor, NodeSeries } from '../../src/nodes/series/node-series.ts';
@@ -16,6 +18,24 @@ const temperature = (value: number, label = 'CPU'): Measure => ({
 const shown = (series: NodeSeries, now: number, since = 0) => series.shown(() => true, { since, now });
 
 describe('values of readings', () => {
+  it('keep nothing of the long texts that they were cut from', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const megabyte = 1_000_000;
+    const used = (): number => {
+      // The engine keeps the shapes of objects, and so the names of their members, a few collections longer.
+      for (let i = 0; i < 5; i++) collect();
+      return process.memoryUsage().heapUsed / megabyte;
+    };
+    const before = used();
+    const kept = Array.from({ length: 100 }, (_, i) => {
+      const text = Buffer.alloc(megabyte, `${i} degrees `).toString('latin1');
+      return measuresIn({ [text]: `40 C, ${text}` });
+    });
+    expect(used() - before).toBeLessThan(50);
+    expect(kept.flat().map(({ label, state }) => [label.length, state?.length])).toEqual(kept.map(() => [80, 40]));
+  });
+
   it.each([
     ['CPU1 Temp', '40 C (104 F)', { kind: 'temp', unit: 'C', value: 40 }],
     ['CPU1 Temp', '93.5 C (200 F), Upper Critical', { value: 93.5, state: 'Upper Critical' }],

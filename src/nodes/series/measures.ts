@@ -29,14 +29,18 @@ export function measuresIn(readings: Labelled): Measure[] {
     const given = Number(number);
     const isFahrenheit = unit === 'F';
     return {
-      label: label.slice(0, longestLabel),
+      label: shortened(label, longestLabel),
       kind,
       unit: isFahrenheit ? 'C' : unit!,
       value: isFahrenheit ? ((given - 32) * 5) / 9 : given,
-      state: state?.slice(0, longestState),
+      state: state === undefined ? undefined : shortened(state, longestState),
     };
   });
 }
+
+/** A text of its own: a part of a text keeps all of it in memory, and a BMC may send very long ones. */
+const shortened = (text: string, longest: number): string =>
+  Buffer.from(text.slice(0, longest), 'utf16le').toString('utf16le');
 
 /** Per cent are of anything; only the name says that it is a fan. */
 function kindOf(label: string, unit: string | undefined): SeriesKind | undefined {
