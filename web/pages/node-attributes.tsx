@@ -141,12 +141,7 @@ function Edit({ name, attribute: before, value: was, revision, onClose }: EditPr
           onInput={(text) => setAttribute(text.trim())}
         />
       )}
-      <TextField
-        label={texts.value}
-        value={value}
-        isFirst={before !== ''}
-        onInput={setValue}
-      />
+      <TextField label={texts.value} value={value} isFirst={before !== ''} onInput={setValue} />
     </WriteDialog>
   );
 }
