@@ -14,7 +14,7 @@ let browser: Browser;
 let page: Page;
 
 beforeAll(async () => {
-  [server, lab] = await Promise.all([startServer(), startLightBmcs({ count: 3, prefix: '127.85' })]);
+  [server, lab] = await Promise.all([startServer(), startLightBmcs({ count: 3, prefix: '127.222' })]);
   await define(server, labNodes('n', 'ipmi', lab.addresses));
   await define(server, { bare: { groups: 'all' }, n4: { groups: 'all', mgt: 'ipmi' } });
   browser = await startBrowser();
