@@ -129,6 +129,33 @@ export function Progress({ done, failed = 0, of }: { done: number; failed?: numb
   );
 }
 
+/** The name of a page, and what it shows. */
+export const PageTitle = ({ title, about }: { readonly title: string; readonly about: string }) => (
+  <header>
+    <h1>{title}</h1>
+    <span class="muted">{about}</span>
+  </header>
+);
+
+interface FilterProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  onValue(value: string): void;
+}
+
+/** Of a list: what is typed here is looked for in it. */
+export const Filter = ({ label, hint, value, onValue }: FilterProps) => (
+  <input
+    class="field"
+    type="search"
+    aria-label={label}
+    placeholder={hint}
+    value={value}
+    onInput={(event) => onValue(event.currentTarget.value)}
+  />
+);
+
 interface ReadProps<T> {
   /** Read again when it changes. */
   readonly of: string;

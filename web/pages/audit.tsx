@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { get, inPath, Refusal } from '../api/client.ts';
-import { Badge, Card, Read, type Tone } from '../design/parts.tsx';
+import { Badge, Card, PageTitle, Read, type Tone } from '../design/parts.tsx';
 import { common } from '../texts/common.ts';
 import { audit as texts } from '../texts/audit.ts';
 import { TextField } from './write-dialog.tsx';
@@ -127,10 +127,7 @@ export function AuditLog() {
   const of = JSON.stringify(asked);
   return (
     <>
-      <header>
-        <h1>{texts.title}</h1>
-        <span class="muted">{texts.about}</span>
-      </header>
+      <PageTitle title={texts.title} about={texts.about} />
       <form
         class="filters"
         onSubmit={(event) => {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { get, write } from '../api/client.ts';
 import type { Change, ChangedRow, ChangeHead, ChangeList } from '../api/types.ts';
-import { Ago, Card, Dialog, Message, Read } from '../design/parts.tsx';
+import { Ago, Card, Dialog, Message, PageTitle, Read } from '../design/parts.tsx';
 import { changesSeen } from '../model/live.ts';
 import { folded } from '../model/ranges.ts';
 import { useStore } from '../model/store.ts';
@@ -178,10 +178,7 @@ export function ChangeListing({ query = '' }: { query?: string }) {
 
 export const Changes = () => (
   <>
-    <header>
-      <h1>{texts.title}</h1>
-      <span class="muted">{texts.about}</span>
-    </header>
+    <PageTitle title={texts.title} about={texts.about} />
     <Card title={common.history}>
       <ChangeListing />
     </Card>

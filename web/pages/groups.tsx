@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { getAt } from '../api/client.ts';
 import type { Attributes, NodesReply } from '../api/types.ts';
-import { Badge, Card, Read } from '../design/parts.tsx';
+import { Badge, Card, Filter, PageTitle, Read } from '../design/parts.tsx';
 import { changesSeen } from '../model/live.ts';
 import { byName, folded } from '../model/ranges.ts';
 import { select } from '../model/selection.ts';
@@ -67,23 +67,13 @@ export function Groups() {
   const close = (): void => setAsked(undefined);
   return (
     <>
-      <header>
-        <h1>{texts.title}</h1>
-        <span class="muted">{texts.about}</span>
-      </header>
+      <PageTitle title={texts.title} about={texts.about} />
       {written !== undefined && <Written key={written} change={written} onClose={() => setWritten(undefined)} />}
       <Card
         title={texts.all}
         side={
           <>
-            <input
-              class="field"
-              type="search"
-              aria-label={texts.filter}
-              placeholder={texts.filterHint}
-              value={filter}
-              onInput={(event) => setFilter(event.currentTarget.value)}
-            />
+            <Filter label={texts.filter} hint={texts.filterHint} value={filter} onValue={setFilter} />
             <button
               type="button"
               class="button"

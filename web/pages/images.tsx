@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { get, inPath } from '../api/client.ts';
 import type { NodesReply, RunHead } from '../api/types.ts';
-import { Card, Progress, Read, Sentence } from '../design/parts.tsx';
+import { Card, PageTitle, Progress, Read, Sentence } from '../design/parts.tsx';
 import { cluster } from '../model/cluster.ts';
 import { changesSeen, runs } from '../model/live.ts';
 import { byName, folded } from '../model/ranges.ts';
@@ -80,10 +80,7 @@ export function Images({ shown }: { shown?: string | undefined }) {
   }, [nodes]);
   return (
     <>
-      <header>
-        <h1>{texts.title}</h1>
-        <span class="muted">{texts.about}</span>
-      </header>
+      <PageTitle title={texts.title} about={texts.about} />
       <UnderWay all={underWay} />
       <Card title={texts.all}>
         <Read of={String(seen)} read={(signal) => get<NodesReply>('/osimages/ALLRESOURCES', signal)}>

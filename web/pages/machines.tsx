@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { inPath } from '../api/client.ts';
 import type { NodesReply } from '../api/types.ts';
-import { Badge, Card, Read, TableHead } from '../design/parts.tsx';
+import { Badge, Card, PageTitle, Read, TableHead } from '../design/parts.tsx';
 import { askPower, cluster, nodeNamed, readAll } from '../model/cluster.ts';
 import { changesSeen } from '../model/live.ts';
 import { byName, folded } from '../model/ranges.ts';
@@ -135,10 +135,7 @@ export function Machines() {
   const seen = useStore(changesSeen);
   return (
     <>
-      <header>
-        <h1>{texts.title}</h1>
-        <span class="muted">{texts.about}</span>
-      </header>
+      <PageTitle title={texts.title} about={texts.about} />
       <Read of={String(seen)} read={() => readAll(attributes)}>
         {(nodes) => <List nodes={nodes} />}
       </Read>

@@ -1,6 +1,6 @@
 import { get } from '../api/client.ts';
 import type { NodesReply } from '../api/types.ts';
-import { Badge, Card, Read } from '../design/parts.tsx';
+import { Badge, Card, PageTitle, Read } from '../design/parts.tsx';
 import { addressAttributes, addressText, firstFree, type Network, networksOf, partsOf } from '../model/addresses.ts';
 import { readAll } from '../model/cluster.ts';
 import { changesSeen } from '../model/live.ts';
@@ -78,10 +78,7 @@ export function Networks() {
   const seen = useStore(changesSeen);
   return (
     <>
-      <header>
-        <h1>{texts.title}</h1>
-        <span class="muted">{texts.about}</span>
-      </header>
+      <PageTitle title={texts.title} about={texts.about} />
       <Read of={String(seen)} read={readNetworks}>
         {(networks) =>
           networks.length === 0 ? (

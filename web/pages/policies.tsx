@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { getAt } from '../api/client.ts';
 import type { Attributes, NodesReply } from '../api/types.ts';
-import { Badge, Card, Read } from '../design/parts.tsx';
+import { Badge, Card, PageTitle, Read } from '../design/parts.tsx';
 import { changesSeen } from '../model/live.ts';
 import { byName } from '../model/ranges.ts';
 import { useStore } from '../model/store.ts';
@@ -60,10 +60,7 @@ export function Policies() {
   const close = (): void => setAsked(undefined);
   return (
     <>
-      <header>
-        <h1>{texts.title}</h1>
-        <span class="muted">{texts.about}</span>
-      </header>
+      <PageTitle title={texts.title} about={texts.about} />
       {written !== undefined && <Written key={written} change={written} onClose={() => setWritten(undefined)} />}
       <div class="policy-page">
         <Card

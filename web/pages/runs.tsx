@@ -1,5 +1,5 @@
 import type { RunHead } from '../api/types.ts';
-import { Ago, Badge, Card, type Tone } from '../design/parts.tsx';
+import { Ago, Badge, Card, PageTitle, type Tone } from '../design/parts.tsx';
 import { runs } from '../model/live.ts';
 import { linkTo } from '../model/route.ts';
 import { useStore } from '../model/store.ts';
@@ -37,10 +37,7 @@ export function Runs() {
   const all = useStore(runs);
   return (
     <>
-      <header>
-        <h1>{texts.title}</h1>
-        <span class="muted">{texts.about}</span>
-      </header>
+      <PageTitle title={texts.title} about={texts.about} />
       <Card title={texts.runs(all.length)}>
         {all.length === 0 && (
           <div class="empty">

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, Refusal } from '../api/client.ts';
 import type { Findings, Server, ServerList } from '../api/types.ts';
-import { Ago, Badge, Card, Message, Read, TableHead } from '../design/parts.tsx';
+import { Ago, Badge, Card, Message, PageTitle, Read, TableHead } from '../design/parts.tsx';
 import { texts } from '../texts/servers.ts';
 
 /** Milliseconds between two looks. */
@@ -114,10 +114,7 @@ export function Servers() {
   }, []);
   return (
     <>
-      <header>
-        <h1>{texts.title}</h1>
-        <span class="muted">{texts.about}</span>
-      </header>
+      <PageTitle title={texts.title} about={texts.about} />
       <Card title={texts.all}>
         <Read of={String(turn)} read={(signal) => get<ServerList>('/servers', signal)}>
           {({ servers }) => (

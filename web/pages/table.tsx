@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, getAt, inPath } from '../api/client.ts';
-import { Card, Message, Read } from '../design/parts.tsx';
+import { Card, Filter, Message, Read } from '../design/parts.tsx';
 import { onEvent } from '../model/live.ts';
 import { linkTo } from '../model/route.ts';
 import { bodyOf, countsOf, type Dump, type Edits, isEdited, missingKeys, noEdits } from '../model/sheet.ts';
@@ -69,14 +69,7 @@ export function TablePage({ name }: { name: string }) {
                 title={common.rows(dump.rows.length)}
                 side={
                   <>
-                    <input
-                      class="field"
-                      type="search"
-                      aria-label={texts.rows}
-                      placeholder={texts.rowsHint}
-                      value={filter}
-                      onInput={(event) => setFilter(event.currentTarget.value)}
-                    />
+                    <Filter label={texts.rows} hint={texts.rowsHint} value={filter} onValue={setFilter} />
                     {!isReadOnly && (
                       <button
                         type="button"

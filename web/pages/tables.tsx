@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { get } from '../api/client.ts';
-import { Card, Read } from '../design/parts.tsx';
+import { Card, Filter, PageTitle, Read } from '../design/parts.tsx';
 import { byName } from '../model/ranges.ts';
 import { linkTo } from '../model/route.ts';
 import { tables as texts } from '../texts/tables.ts';
@@ -17,22 +17,10 @@ export function Tables() {
   const wanted = filter.trim().toLowerCase();
   return (
     <>
-      <header>
-        <h1>{texts.title}</h1>
-        <span class="muted">{texts.about}</span>
-      </header>
+      <PageTitle title={texts.title} about={texts.about} />
       <Card
         title={texts.all}
-        side={
-          <input
-            class="field"
-            type="search"
-            aria-label={texts.filter}
-            placeholder={texts.filterHint}
-            value={filter}
-            onInput={(event) => setFilter(event.currentTarget.value)}
-          />
-        }
+        side={<Filter label={texts.filter} hint={texts.filterHint} value={filter} onValue={setFilter} />}
       >
         <Read of="" read={(signal) => get<Meanings>('/attributes/tables', signal)}>
           {({ tables: all = {} }) => {
