@@ -197,14 +197,17 @@ describe('virtual machines that move', { timeout: 180_000 }, () => {
 
   it('tell how far they are, and stay where they are when they are told to', async () => {
     await slowly();
-    const stream = await openStream(world.server, 'POST', '/nodes/k2/vmmigrate', { target: 'far' });
+    const begin = () => openStream(world.server, 'POST', '/nodes/k2/vmmigrate', { target: 'far' });
+    let stream = await begin();
     const shown = () => world.server.ok('GET', `/runs/${stream.run}`);
-    await expect
-      .poll(async () => (await shown()).underWay?.k2 ?? JSON.stringify(await shown()), {
-        timeout: 60_000,
-        interval: 50,
-      })
-      .toMatch(/^\d+ MB of \d+ MB are copied$/);
+    const progress = async (): Promise<string> => {
+      const run = await shown();
+      const text = JSON.stringify(run);
+      // libvirt, which was killed before, has yet to take away what it had given to QEMU for that migration.
+      if (text.includes("Duplicate nodes with node-name='migration-")) stream = await begin();
+      return run.underWay?.k2 ?? text;
+    };
+    await expect.poll(progress, { timeout: 60_000, interval: 50 }).toMatch(/^\d+ MB of \d+ MB are copied$/);
     const { vmmove } = await world.server.ok('GET', '/tables/vmmove/rows/node=k2');
     expect(vmmove).toEqual([{ node: 'k2', target: 'far', begun: expect.stringMatching(/Z$/), host: 'localhost' }]);
     await world.server.ok('DELETE', `/runs/${stream.run}`);

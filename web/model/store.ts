@@ -32,6 +32,12 @@ export class Store<T> {
 
 export function useStore<T>(store: Store<T>): T {
   const [, setTurn] = useState(0);
-  useEffect(() => store.subscribe(() => setTurn((turn) => turn + 1)), [store]);
-  return store.value;
+  const { value } = store;
+  useEffect(() => {
+    const look = (): void => setTurn((turn) => turn + 1);
+    // Effects run after the page is drawn: it may have changed meanwhile.
+    if (store.value !== value) look();
+    return store.subscribe(look);
+  }, [store]);
+  return value;
 }
