@@ -38,6 +38,7 @@ it.each([
   [{ remove: [{ routename: '' }] }, 'Name each row of table "routes" by routename, and nothing else.'],
   [{ set: [row('lab', { routename: 'x' })] }, 'routes.routename names the row and stays'],
   [{ set: [row('lab', { colour: 'x' })] }, 'colour'],
+  [{ set: [{ routename: 'lab' }] }, 'set/0/routename is not a known member; known there are keys, columns.'],
   [{ set: [row('lab', {}), row('lab', {})] }, 'The row routename=lab is given twice.'],
   [{ set: [row('old', {})], remove: [{ routename: 'old' }] }, 'The row routename=old is given twice.'],
   [{ set: [row('new', { net: '10.7.0.0' }), row('lab', { net: 'no net' })] }, 'net'],

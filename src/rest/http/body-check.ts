@@ -40,7 +40,7 @@ export function checkBody(endpoint: Endpoint, root: Root, body: Record<string, u
   }
   const validator = validatorOf(schema);
   if (!validator.Check(checked)) {
-    throw new Fault('malformed', `The body is not as it should be: ${problemOf(validator.Errors(checked))}.`);
+    throw new Fault('malformed', `The body is not as it should be: ${problemOf(schema, validator.Errors(checked))}.`);
   }
   return checked;
 }
@@ -53,7 +53,7 @@ interface Problem {
 }
 
 /** Of alternatives the one that fits best is meant, which goes wrong deepest inside; where several do, any of them would do. */
-function problemOf(problems: readonly Problem[]): string {
+function problemOf(schema: TSchema, problems: readonly Problem[]): string {
   const concrete = problems.filter(({ keyword }) => keyword !== 'anyOf');
   const depth = ({ instancePath }: Problem): number => instancePath.split('/').length;
   const deepest = concrete.reduce<Problem | undefined>(
@@ -61,14 +61,31 @@ function problemOf(problems: readonly Problem[]): string {
     undefined,
   );
   if (!deepest) return 'it is wrong';
-  const messages = concrete.filter(({ instancePath }) => instancePath === deepest.instancePath).map(messageOf);
+  const messages = concrete
+    .filter(({ instancePath }) => instancePath === deepest.instancePath)
+    .map((problem) => messageOf(schema, problem));
   return `${deepest.instancePath.slice(1) || 'it'} ${[...new Set(messages)].join(' or ')}`;
 }
 
-function messageOf({ keyword, message, params }: Problem): string {
+function messageOf(schema: TSchema, { instancePath, keyword, message, params }: Problem): string {
   // The schema of members that are not declared allows nothing.
-  if (keyword === 'boolean') return 'is not a known member';
+  if (keyword === 'boolean') {
+    const known = membersAround(schema, instancePath);
+    return `is not a known member${known.length === 0 ? '' : `; known there are ${known.join(', ')}`}`;
+  }
   return 'allowedValues' in params && Array.isArray(params.allowedValues)
     ? `must be one of ${params.allowedValues.map((value) => JSON.stringify(value)).join(', ')}`
     : message;
+}
+
+/** The members that can stand beside the one at a path; none where alternatives differ. */
+function membersAround(schema: TSchema, path: string): string[] {
+  let around: Nested | undefined = schema;
+  for (const name of path.split('/').slice(1, -1)) around = around?.items ?? around?.properties?.[name];
+  return Object.keys(around?.properties ?? {});
+}
+
+interface Nested {
+  readonly items?: Nested;
+  readonly properties?: Readonly<Record<string, Nested>>;
 }
