@@ -15,10 +15,10 @@ let services: RedfishLab;
 beforeAll(async () => {
   [server, bmcs, services] = await Promise.all([
     startServer({
-      environment: { MUSTER_HARDWARE_NETWORKS: '127.85.0.0/16,127.86.0.0/16', MUSTER_LOG_LEVEL: 'debug' },
+      environment: { MUSTER_HARDWARE_NETWORKS: '127.85.0.0/16,127.219.0.0/16', MUSTER_LOG_LEVEL: 'debug' },
     }),
     startBmcs({ count: 3, prefix: '127.85' }),
-    startRedfish({ count: 3, prefix: '127.86', kinds: ['plain', 'sparse', 'openbmc'] }),
+    startRedfish({ count: 3, prefix: '127.219', kinds: ['plain', 'sparse', 'openbmc'] }),
   ]);
 });
 afterAll(() => Promise.all([server?.stop(), bmcs?.stop(), services?.stop()]));
@@ -38,10 +38,10 @@ async function everything(): Promise<string> {
 
 describe('bmcdiscover', () => {
   it('without an account finds what answers and logs in nowhere', async () => {
-    const reply = await find('iprange=127.85.0.1-127.85.0.5;127.86.0.1-5');
+    const reply = await find('iprange=127.85.0.1-127.85.0.5;127.219.0.1-5');
     expect(reply.json).toEqual([
       ...[1, 2, 3].map((last) => `127.85.0.${last},,,,,mp,bmc,`),
-      ...[1, 2, 3].map((last) => `127.86.0.${last},,,,,mp,redfish,`),
+      ...[1, 2, 3].map((last) => `127.219.0.${last},,,,,mp,redfish,`),
     ]);
     expect(await sessions()).toBe(0);
     expect((await services.state(0)).sessionsOpened).toBe(0);
@@ -49,7 +49,7 @@ describe('bmcdiscover', () => {
   });
 
   it.each(['/muster', '/xcatws'])('with an account tells model, serial number and MAC, at %s', async (root) => {
-    const reply = await find('iprange=127.85.0.1-4;127.86.0.1-127.86.0.4,bmcuser=admin,bmcpw=secret', root);
+    const reply = await find('iprange=127.85.0.1-4;127.219.0.1-127.219.0.4,bmcuser=admin,bmcpw=secret', root);
     expect(reply.json).toEqual([
       '127.85.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:bc:00:00:00:00',
       '127.85.0.2,7X00LAB,SN000001,admin,,mp,bmc,02:bc:00:00:00:01',
@@ -61,9 +61,9 @@ describe('bmcdiscover', () => {
   });
 
   it('takes a method', async () => {
-    const range = 'iprange=127.85.0.3;127.86.0.1';
+    const range = 'iprange=127.85.0.3;127.219.0.1';
     expect((await find(`${range},method=ipmi`)).json).toEqual(['127.85.0.3,,,,,mp,bmc,']);
-    expect((await find(`${range},method=redfish`)).json).toEqual(['127.86.0.1,,,,,mp,redfish,']);
+    expect((await find(`${range},method=redfish`)).json).toEqual(['127.219.0.1,,,,,mp,redfish,']);
     expect((await find(`${range},method=nmap`)).json).toHaveLength(2);
     const unknown = await find(`${range},method=carrier`);
     expect(errorOf(unknown)).toEqual([403, 1]);
@@ -72,7 +72,7 @@ describe('bmcdiscover', () => {
 
   it('notes a wrong account, tries no other, and shows no password', async () => {
     const before = await refusedLogins();
-    const reply = await find('iprange=127.85.0.1;127.86.0.1,bmcuser=admin,bmcpw=Wr0ngHere');
+    const reply = await find('iprange=127.85.0.1;127.219.0.1,bmcuser=admin,bmcpw=Wr0ngHere');
     expect(reply.json).toEqual([
       expect.stringMatching(/^127\.85\.0\.1,,,admin,,mp,bmc,,the user "admin" or the password is wrong/),
       expect.stringMatching(/^127\.86\.0\.1,,,admin,,mp,redfish,,the user "admin" or the password is wrong/),
@@ -116,10 +116,10 @@ describe('checkbmcauth', () => {
     expect((await check('127.85.0.1', 'bmcuser=admin,bmcpw=secret')).json).toEqual([
       '127.85.0.1: the account is accepted.',
     ]);
-    expect((await check('127.86.0.1', 'bmcuser=viewer,bmcpw=viewpw')).json).toEqual([
-      '127.86.0.1: the account is accepted.',
+    expect((await check('127.219.0.1', 'bmcuser=viewer,bmcpw=viewpw')).json).toEqual([
+      '127.219.0.1: the account is accepted.',
     ]);
-    const wrong = await check('127.86.0.1', 'bmcuser=admin,bmcpw=Wr0ngHere');
+    const wrong = await check('127.219.0.1', 'bmcuser=admin,bmcpw=Wr0ngHere');
     expect(errorOf(wrong)).toEqual([403, 1]);
     expect(wrong.json.error).toEqual(['the user "admin" or the password is wrong.']);
     const nobody = await check('127.85.0.77', 'bmcuser=admin,bmcpw=secret');

@@ -5,7 +5,7 @@ import type { Pace } from '../../core/pace.ts';
 import { abortFault, pause, unlessAborted } from './abort.ts';
 import { exchange, type ExchangeLimits, type Message, type Reply, type Upload } from './exchange.ts';
 import { type Followed, NotStreamed, openStream } from './event-stream.ts';
-import { type Attempt, isBroken, Refusal, refusal, transportFault } from './faults.ts';
+import { type Attempt, closedPlain, isBroken, Refusal, refusal, transportFault } from './faults.ts';
 import type { Handshakes } from './handshakes.ts';
 import { Identity } from './identity.ts';
 import type { Json } from './json.ts';
@@ -372,14 +372,6 @@ export class Connection {
     });
   }
 }
-
-/** What speaks TLS closes a connection that does not begin with it. */
-const closedPlain = (where: string, cause: unknown): Fault =>
-  new Fault(
-    'unavailable',
-    `its BMC at ${where} closed the connection without an answer; its attribute bmctransport is http, and it may want TLS.`,
-    { cause },
-  );
 
 /** A wait counts as no less, so that a service that says `Retry-After: 0` is not asked for ever. */
 const leastWait = 5_000;

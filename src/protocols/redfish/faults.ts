@@ -168,3 +168,11 @@ export function isBroken(error: unknown): boolean {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 }
+
+/** What speaks TLS closes a connection that does not begin with it. */
+export const closedPlain = (where: string, cause: unknown): Fault =>
+  new Fault(
+    'unavailable',
+    `its BMC at ${where} closed the connection without an answer; its attribute bmctransport is http, and it may want TLS.`,
+    { cause },
+  );

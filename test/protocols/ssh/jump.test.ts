@@ -58,7 +58,7 @@ it('notices that a node behind another has died, and connects again when it is b
   lab.sever(11);
   const second = () => run(client, target, 'echo two').then(({ stdout }) => stdout, String);
   await expect.poll(second).toBe('two\n');
-  const running = complaint(run(client, target, 'touch begun; sleep 60', { commandTimeout: 10_000 }));
+  const running = complaint(run(client, target, 'touch begun; sleep 300', { commandTimeout: 120_000 }));
   await expect.poll(() => existsSync(join(lab.home(11), 'begun'))).toBe(true);
   lab.sever(11);
   expect(await running).toContain('was lost');
