@@ -31,16 +31,18 @@ export interface GuestOptions {
   readonly console?: string;
   /** It has a serial console that libvirt opens. */
   readonly hasTerminal?: boolean;
+  /** Milliseconds that the firmware waits before it boots. */
+  readonly bootDelay?: number | undefined;
   readonly uuid?: string;
 }
 
 /** A small machine that runs on every host. */
 export const guestXml = (
   name: string,
-  { disk, uuid, console, hasTerminal }: GuestOptions = {},
+  { disk, uuid, console, hasTerminal, bootDelay }: GuestOptions = {},
 ): string => `<domain type='qemu'>
 <name>${name}</name>${uuid === undefined ? '' : `<uuid>${uuid}</uuid>`}<memory unit='MiB'>16</memory><vcpu>1</vcpu>
-<os><type arch='x86_64' machine='pc'>hvm</type><boot dev='hd'/></os><features><acpi/></features>
+<os><type arch='x86_64' machine='pc'>hvm</type><boot dev='hd'/>${bootDelay === undefined ? '' : `<bootmenu enable='yes' timeout='${bootDelay}'/>`}</os><features><acpi/></features>
 <on_reboot>restart</on_reboot><devices>
 ${disk === undefined ? '' : `<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${disk}'/><target dev='vda' bus='virtio'/></disk>`}
 ${console === undefined ? '' : `<serial type='file'><source path='${console}'/></serial>`}
