@@ -56,6 +56,7 @@ const commands: readonly (readonly [request: RegExp, command: string])[] = [
   [/GET \/definitions\/(\w+)\b/g, 'lsdef -t $1'],
   [/GET \/templates\/node\/all\b/g, 'lsdef --template'],
   [/GET \/servers\b/g, 'muster servers'],
+  [/DELETE \/servers\/([^\s/]*[^\s/.])/g, 'muster servers forget $1'],
   [/GET \/services\/sshkey\b/g, 'muster sshkey'],
   [/GET \/runs\/([\w-]+)/g, 'muster runs show $1'],
   [/GET \/tokens\b/g, 'muster token list'],

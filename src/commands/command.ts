@@ -57,7 +57,7 @@ export interface CommandServices {
   /** Workers on service nodes; undefined: there is no bus. */
   readonly workers: Workers | undefined;
   /** Those of this database. */
-  readonly servers: Pick<Servers, 'list'>;
+  readonly servers: Pick<Servers, 'listAll' | 'forget'>;
   readonly metrics: Metrics;
   readonly selfCheck: { run(): Promise<readonly Finding[]>; readonly logFile: string | undefined };
   /** Of what Prometheus asks nodes. */

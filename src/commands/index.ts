@@ -69,7 +69,7 @@ export { rspconfig } from './rspconfig.ts';
 export { lspowerbudget, rmpowerbudget, setpowerbudget } from './power-budgets.ts';
 export { lsrun, stoprun } from './runs.ts';
 export { doctor } from './doctor.ts';
-export { lsservers } from './servers.ts';
+export { lsservers, rmserver } from './servers.ts';
 export { snapvm } from './snapvm.ts';
 export { snmove } from './snmove.ts';
 export { sshkey } from './sshkey.ts';

@@ -1,13 +1,15 @@
+import { Type } from 'typebox';
 import type { Service } from '../bus/index.ts';
 import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
+import type { KnownServer } from '../database/servers.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { reservationsOf } from '../names/index.ts';
 import { assignedNodes } from '../nodes/index.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
 import { interfacesOf } from '../objects/host-interfaces.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
-import { everyNode, noArguments, noLine, query } from './command.ts';
+import { act, everyNode, noArguments, noLine, nothing, query } from './command.ts';
 
 /** The servers of this database and the workers on service nodes: what they are, how busy they are, and what is wrong with them. */
 export const lsservers = query({
@@ -18,21 +20,19 @@ export const lsservers = query({
   select: () => everyNode,
   async run(snapshot, _args, { workers, servers }) {
     const assigned = assignedNodes(workers, snapshot);
-    const known = await servers.list();
-    const own = known.map(({ name, version, since, listens, jobs, nodes }, index) => ({
-      name,
-      role: 'server',
-      state: 'connected',
-      version,
-      since,
-      listens: [...listens],
-      jobs,
-      nodes,
+    const { servers: known, lost, gap } = await servers.listAll();
+    const own = known.map((server, index) => ({
+      ...entryOf(server, 'connected'),
+      jobs: server.jobs,
+      nodes: server.nodes,
       // The one that is asked is the first: it works on what no worker does.
-      ...(index === 0 && {
-        assigned: assigned.get('') ?? 0,
-        ...(workers?.problem === undefined ? {} : { problem: workers.problem }),
-      }),
+      ...(index === 0 && { assigned: assigned.get('') ?? 0, ...problemOf([workers?.problem, gap]) }),
+    }));
+    const gone = lost.map((server) => ({
+      ...entryOf(server, 'gone'),
+      jobs: 0,
+      nodes: 0,
+      problem: `It says nothing any more, and was not stopped: it was killed, it hangs, or it cannot reach the database. Look at its machine, and start it again. If it will not come back: DELETE /servers/${server.name}.`,
     }));
     const reader = effectiveReader(snapshot);
     const others = (workers?.list() ?? []).map(({ name, version: theirs, host, isConnected, serves, ...entry }) => ({
@@ -50,8 +50,31 @@ export const lsservers = query({
       ...bootCount(reader, name),
       ...problemOf([entry.problem, isConnected ? bootProblem(reader, name, serves) : undefined]),
     }));
-    return { shape: 'value', value: { servers: [...own, ...others] } };
+    return { shape: 'value', value: { servers: [...own, ...gone, ...others] } };
   },
+});
+
+/** Takes a server that will not come back from that list. */
+export const rmserver = act({
+  name: 'rmserver',
+  args: Type.Object({ name: Type.String() }),
+  uses: ['servers'],
+  line: ({ name }) => [name],
+  select: () => everyNode,
+  async run(_snapshot, { name }, { servers }) {
+    await servers.forget(name);
+    return nothing;
+  },
+});
+
+const entryOf = ({ name, version, since, listens, heard }: KnownServer, state: 'connected' | 'gone') => ({
+  name,
+  role: 'server',
+  state,
+  version,
+  since,
+  listens: [...listens],
+  ...(heard !== undefined && { heard }),
 });
 
 /** Nodes by the address of the server that their reservations name. */

@@ -291,3 +291,52 @@ test.each([
   expect(error).toMatchObject({ kind: 'unavailable', message: expect.stringContaining(advice) });
   await client.end();
 });
+
+test('a server that did not say good-bye is told as lost, one that did is not, and a lost one can be forgotten', async () => {
+  const [killed, other] = databases.map(({ shared }) => new Servers(shared, log, times));
+  await other!.start(note);
+  await killed!.start({ ...note, name: 'killed' }, () => ({ jobs: 1, nodes: 2 }));
+  const names = async (): Promise<unknown> => {
+    const { servers, lost, gap } = await other!.listAll();
+    return { servers: servers.map(({ name }) => name), lost: lost.map(({ name }) => name), gap };
+  };
+  expect(await names()).toEqual({ servers: ['a', 'killed'], lost: [], gap: undefined });
+  await expect(other!.forget('killed')).rejects.toMatchObject({ kind: 'conflict' });
+  const records = await Promise.all(
+    ['server', 'server-trace'].map((kind) => databases[0]!.shared.list({ kind, holder: killed!.id, limit: 1 })),
+  );
+  await killed!.close();
+  expect(await names()).toEqual({ servers: ['a'], lost: [], gap: undefined });
+  // As if it had been killed, and its lease is over.
+  await databases[0]!.shared.put(records[1]!, 60_000);
+  expect(await names()).toEqual({ servers: ['a'], lost: ['killed'], gap: undefined });
+  expect(Date.parse((await other!.listAll()).lost[0]!.heard!)).toBeGreaterThan(Date.now() - 60_000);
+  await expect(other!.forget('nobody')).rejects.toMatchObject({ kind: 'unknown-object' });
+  await other!.forget('killed');
+  expect(await names()).toEqual({ servers: ['a'], lost: [], gap: undefined });
+  await other!.close();
+});
+
+test('a server that was killed stays lost until it has been started again', async () => {
+  const [killed, other, failed, next] = [0, 1, 0, 0].map((i) => new Servers(databases[i]!.shared, log, times));
+  const own = { ...note, name: killed!.name };
+  await other!.replaceEarlier('/var/lib/b');
+  await other!.start(own);
+  await killed!.replaceEarlier('/var/lib/a');
+  await killed!.start(own);
+  const records = await databases[0]!.shared.list({ kind: 'server-trace', holder: killed!.id, limit: 1 });
+  await killed!.close();
+  // As if it had been killed.
+  await databases[0]!.shared.put(records, 60_000);
+  const lost = async (): Promise<string[]> => (await other!.listAll()).lost.map(({ id }) => id);
+  await failed!.replaceEarlier('/var/lib/a');
+  await failed!.close();
+  expect(await lost()).toEqual([killed!.id]);
+  await next!.replaceEarlier('/var/lib/a');
+  expect(await lost()).toEqual([killed!.id]);
+  await next!.start(own);
+  const { servers } = await other!.listAll();
+  expect([await lost(), servers.map(({ id }) => id)]).toEqual([[], [other!.id, next!.id]]);
+  expect(await databases[0]!.shared.get('server-trace', killed!.id)).toBeUndefined();
+  await Promise.all([other!.close(), next!.close()]);
+});

@@ -97,6 +97,7 @@ async function candidates(invocation: Invocation, words: readonly string[]): Pro
 
 const fixed: Readonly<Record<string, readonly string[]>> = {
   runs: ['attach', 'cancel', 'show'],
+  servers: ['forget'],
   changes: ['diff', 'list', 'show'],
   completion: shells,
 };

@@ -1,5 +1,7 @@
+import { path } from '../client.ts';
 import { musterCommand } from '../command.ts';
 import { reading } from '../common-options.ts';
+import { UsageError } from '../errors.ts';
 import { writeData } from '../formats.ts';
 import { oneLine } from '../output.ts';
 import { inCommands } from '../remedies.ts';
@@ -26,12 +28,22 @@ interface Server {
 
 export const servers = musterCommand({
   usage: `Usage: muster servers
+       muster servers forget NAME
 
 Lists the servers of this database and the workers on service nodes: whether they are connected, their version, since when they run, how busy they
-are, how many nodes they work on, what they serve to nodes, and what is wrong. --dry-run of a command shows which worker would do it for each node.`,
+are, how many nodes they work on, what they serve to nodes, and what is wrong. --dry-run of a command shows which worker would do it for each node.
+
+A server that was killed or lost stays in the list for a day; forget takes one from the list that will not come back.`,
   options: {},
+  operands: [0, 2, 'Say forget and the name of the server.'],
   common: reading,
-  async run(invocation, { common: { format } }) {
+  async run(invocation, { operands: [what, name], common: { format } }) {
+    if (what !== undefined) {
+      if (what !== 'forget') throw new UsageError(`There is no "muster servers ${oneLine(what)}"; there is forget.`);
+      if (name === undefined) throw new UsageError('Say forget and the name of the server.');
+      await invocation.client.call('DELETE', path('servers', name));
+      return 0;
+    }
     const { servers: found } = (await invocation.client.get('/servers')) as { readonly servers: readonly Server[] };
     if (format) return writeData(invocation, format, found);
     for (const server of found) {

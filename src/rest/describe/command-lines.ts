@@ -319,6 +319,7 @@ export const commandLines: Readonly<Record<string, string | null>> = {
   'GET /changes/{change}': 'muster changes show 2',
   'POST /changes/{change}/revert': 'muster undo 2',
   'GET /servers': 'muster servers',
+  'DELETE /servers/{server}': 'muster servers forget mgmt2',
   'GET /runs': 'muster runs --state running',
   'GET /runs/{id}': 'muster runs show 0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11',
   'DELETE /runs/{id}': 'muster runs cancel 0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11',

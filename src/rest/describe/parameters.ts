@@ -34,6 +34,7 @@ export const pathParameters: Readonly<Record<string, string>> = {
   bmcaccount: 'The name of an account of BMCs.',
   settings: 'Names of BIOS settings, separated by commas.',
   file: 'The path of a file on the nodes; slashes are written %2F.',
+  server: 'The name of a server, as GET /servers lists it.',
   change: 'The number of a change, as GET /changes lists them: the revision that it made.',
   id: 'The id of a run, from the header X-Muster-Run.',
 };

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { services } from '../../bus/index.ts';
-import { lsservers } from '../../commands/index.ts';
+import { lsservers, rmserver } from '../../commands/index.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
 
 const count = Type.Integer({ minimum: 0 });
@@ -13,7 +13,7 @@ const server = Type.Object({
   host: Type.Optional(Type.String({ description: 'of a worker: the machine it runs on' })),
   since: Type.String({ description: 'when it was started' }),
   listens: Type.Optional(Type.Array(Type.String(), { description: 'of a server: HOST:PORT where it listens' })),
-  heard: Type.Optional(Type.String({ description: 'of a worker: when it was last heard of' })),
+  heard: Type.Optional(Type.String({ description: 'when it was last heard of; absent of the server that is asked' })),
   jobs: { ...count, description: 'pieces of work under way' },
   nodes: { ...count, description: 'nodes that these are about' },
   assigned: Type.Optional({
@@ -39,7 +39,7 @@ export const servers: Endpoint[] = [
     returns: serversReply,
     summary: 'The servers of this database and the workers on service nodes.',
     description:
-      'A worker is listed for a day after it was last heard of. A dry run of a command says which worker would do it for each node.',
+      'Servers that were killed or lost, and workers, are listed for a day after they were last heard of; a server that is stopped is not. While the database is away, other servers are missing, and problem says so. A dry run of a command says which worker would do it for each node.',
     example: {
       reply: {
         servers: [
@@ -53,6 +53,19 @@ export const servers: Endpoint[] = [
             jobs: 0,
             nodes: 0,
             assigned: 12,
+          },
+          {
+            name: 'mgmt2',
+            role: 'server',
+            state: 'gone',
+            version: '0.1.0',
+            since: '2026-11-15T09:00:00.000Z',
+            listens: ['10.0.0.2:8443'],
+            heard: '2026-11-15T09:48:00.000Z',
+            jobs: 0,
+            nodes: 0,
+            problem:
+              'It says nothing any more, and was not stopped: it was killed, it hangs, or it cannot reach the database. Look at its machine, and start it again. If it will not come back: DELETE /servers/mgmt2.',
           },
           {
             name: 'sn1',
@@ -71,5 +84,13 @@ export const servers: Endpoint[] = [
         ],
       },
     },
+  }),
+  endpoint('DELETE /servers/{server}', {
+    command: rmserver,
+    args: ({ params }) => ({ name: params['server']! }),
+    summary: 'Forget a server that is gone and will not come back.',
+    description:
+      'It only leaves the list: a server that does come back is listed again. One that is connected is refused with 409; stop it instead.',
+    example: { path: '/servers/mgmt2' },
   }),
 ];

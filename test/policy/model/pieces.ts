@@ -87,6 +87,7 @@ const fixed: Readonly<Record<string, readonly string[]>> = {
   snapshot: ['snap1', 'nosuch'],
   budget: ['rack1', 'mine', 'nosuch'],
   bmcaccount: ['oper', 'nosuch'],
+  server: ['mn1', 'nosuch'],
   file: ['/etc/motd'],
   imgname: ['img1', 'img2', 'ALLRESOURCES'],
   osdistro: ['nosuch'],

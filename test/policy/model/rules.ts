@@ -136,6 +136,7 @@ const commandGroups: readonly (readonly string[])[] = [
     'nodestat',
   ],
   ['lspolicy'],
+  ['lsservers', 'rmserver'],
   ['nodech', 'nodeadd', 'nodegrpch', 'tabrestore', 'tabgrep', 'tabprune'],
   ['lschanges', 'revert'],
   ['lsdef', 'nodels', 'chdef', 'mkdef', 'rmdef', 'tabch', 'lschanges', 'revert'],
