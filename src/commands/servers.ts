@@ -8,6 +8,7 @@ import { reservationsOf } from '../names/index.ts';
 import { assignedNodes } from '../nodes/index.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
 import { interfacesOf } from '../objects/host-interfaces.ts';
+import { managementNode } from '../objects/networks.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
 import { act, everyNode, noArguments, noLine, nothing, query } from './command.ts';
 
@@ -35,6 +36,7 @@ export const lsservers = query({
       problem: `It says nothing any more, and was not stopped: it was killed, it hangs, or it cannot reach the database. Look at its machine, and start it again. If it will not come back: DELETE /servers/${server.name}.`,
     }));
     const reader = effectiveReader(snapshot);
+    const here = managementNode(snapshot);
     const others = (workers?.list() ?? []).map(({ name, version: theirs, host, isConnected, serves, ...entry }) => ({
       name,
       role: 'worker',
@@ -48,7 +50,11 @@ export const lsservers = query({
       assigned: assigned.get(name) ?? 0,
       ...(isConnected && serves.length > 0 && { serves: [...serves] }),
       ...bootCount(reader, name),
-      ...problemOf([entry.problem, isConnected ? bootProblem(reader, name, serves) : undefined]),
+      ...problemOf([
+        entry.problem,
+        isConnected && here.isMeantBy(name) ? ownName : undefined,
+        isConnected ? bootProblem(reader, name, serves) : undefined,
+      ]),
     }));
     return { shape: 'value', value: { servers: [...own, ...gone, ...others] } };
   },
@@ -76,6 +82,9 @@ const entryOf = ({ name, version, since, listens, heard }: KnownServer, state: '
   listens: [...listens],
   ...(heard !== undefined && { heard }),
 });
+
+const ownName =
+  'It has the name of this server. In servicenode that name means the server, so the worker gets no work: start it with another name, and write that name into servicenode.';
 
 /** Nodes by the address of the server that their reservations name. */
 const bootServers = cachedBy((snapshot: Snapshot): ReadonlyMap<string, number> => {
