@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type DataPlace, keyName } from '../access/open-data.ts';
+import { isWorkerName } from '../bus/index.ts';
 import { Fault } from '../core/errors.ts';
 import { openSshKeys } from '../nodes/index.ts';
 import type { PostgresPlace } from '../database/postgresql/place.ts';
@@ -126,8 +127,7 @@ const filesIn = (directory: string): string[] =>
 
 /** For a worker: how it reaches the message bus, as whom, and nothing else. */
 export function contentsForWorker({ data, bus }: JoinSource, worker: string): JoinContents {
-  if (!/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(worker))
-    throw new Fault('invalid', `"${worker}" is no name of a worker; one is sn1.`);
+  if (!isWorkerName(worker)) throw new Fault('invalid', `"${worker}" is no name of a worker; one is sn1.`);
   const seed = `bus/workers/${worker}.seed`;
   if (!existsSync(join(data, seed)))
     throw new Fault('unavailable', [

@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, write
 import { dirname, join, resolve } from 'node:path';
 import { Type } from 'typebox';
 import { keyName } from '../access/open-data.ts';
+import { isWorkerName } from '../bus/index.ts';
 import { DiskFull, isDiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
 import { schemaCheck } from '../core/schema-check.ts';
@@ -54,13 +55,16 @@ export async function readJoinFile(file: string, passphrase: string): Promise<Jo
   return contents;
 }
 
+/** What the terminal shows of it: no control characters. */
+const Word = Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$' });
+
 const contentsSchema = Type.Object({
-  worker: Type.Optional(Type.String()),
-  from: Type.String(),
-  made: Type.String(),
+  worker: Type.Optional(Type.Refine(Type.String(), isWorkerName)),
+  from: Word,
+  made: Word,
   database: Type.Optional(Type.Refine(Type.String(), isPostgresUrl)),
-  bus: Type.Array(Type.String()),
-  daemons: Type.Optional(Type.Object({ names: Type.String(), dhcp: Type.String() })),
+  bus: Type.Array(Word),
+  daemons: Type.Optional(Type.Object({ names: Word, dhcp: Word })),
   files: Type.Array(Type.Object({ path: Type.String(), content: Type.String() })),
 });
 const contentsCheck = schemaCheck(contentsSchema);

@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readJoinFile } from '../../src/admin/join.ts';
+import { sealWith } from '../../src/admin/sealed-file.ts';
 import { Client } from '../harness/client.ts';
 import { atTerminal } from '../harness/muster-command.ts';
 import { runMuster, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
@@ -160,6 +162,24 @@ describe('the file', () => {
     writeFileSync(changed, 'something else');
     expect((await take(data, changed)).output).toContain('is not a file that muster join --export');
     expect(existsSync(data)).toBe(false);
+  });
+
+  it('shows nothing on the terminal that its writer could have made the terminal do', async () => {
+    const made = join(scratch, 'made');
+    const contents = { from: 'mn1', made: 'now', worker: 'sn1', bus: ['tls://nats1:4222'], files: [] };
+    const reading = async (odd: object) => {
+      writeFileSync(made, await sealWith(passphrase, Buffer.from(JSON.stringify({ ...contents, ...odd }))));
+      return readJoinFile(made, passphrase);
+    };
+    expect(await reading({})).toEqual(contents);
+    for (const odd of [
+      { from: 'mn1\ndatabase = "postgresql://elsewhere/muster"' },
+      { made: '\u001B]0;title\u0007' },
+      { worker: 'sn1\nrm -r x' },
+      { bus: ['tls://nats1\u009B2J'] },
+      { daemons: { names: 'mn1', dhcp: '\u009B2J' } },
+    ])
+      await expect(reading(odd)).rejects.toThrow('was not written by muster join --export of this version');
   });
 
   it('asks for the passphrase at a terminal, twice when it is new', async () => {
