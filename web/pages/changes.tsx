@@ -2,32 +2,11 @@ import { useState } from 'preact/hooks';
 import { get, write } from '../api/client.ts';
 import type { Change, ChangedRow, ChangeHead, ChangeList } from '../api/types.ts';
 import { Ago, Card, Dialog, Message, PageTitle, Read } from '../design/parts.tsx';
+import { aboutOf, type Columns, keyText } from '../model/change-line.ts';
 import { changesSeen } from '../model/live.ts';
-import { folded } from '../model/ranges.ts';
 import { useStore } from '../model/store.ts';
 import { common } from '../texts/common.ts';
 import { changes as texts } from '../texts/runs.ts';
-
-type Columns = Readonly<Record<string, string | null>> | null;
-
-const keyText = (row: ChangedRow): string => Object.values(row.key as Readonly<Record<string, string>>).join(', ');
-
-/** Somebody signed in, or a token ended. */
-export const isSignIn = ({ tables }: ChangeHead): boolean => tables.every((table) => table === 'token');
-
-/** What a change was about, in a line. */
-function aboutOf({ changes, rows, tables }: ChangeHead): string {
-  const names = new Set(changes.map(keyText));
-  const columns = new Set(
-    changes.flatMap((row) => Object.keys({ ...(row.before as Columns), ...(row.after as Columns) })),
-  );
-  const made = changes.length > 0 && changes.every(({ before }) => before === null);
-  const gone = changes.length > 0 && changes.every(({ after }) => after === null);
-  if (isSignIn({ changes, rows, tables } as ChangeHead)) return gone ? texts.tokenEnded : texts.tokenMade;
-  const what = made ? texts.made : gone ? texts.removed : [...columns].slice(0, 3).join(', ');
-  const about = folded(names);
-  return rows > changes.length ? texts.lineOfRows(about, what, rows) : texts.line(about, what);
-}
 
 export const ChangeLine = ({ change }: { change: ChangeHead }) => (
   <div class="grow">
@@ -144,20 +123,22 @@ export function ChangeListing({ query = '' }: { query?: string }) {
               {changes.map((change) => (
                 <li key={change.id}>
                   <div class="grow stack">
-                    <div class="row">
+                    <div class="row change">
                       <ChangeLine change={change} />
-                      <Ago time={change.time} />
-                      <button
-                        type="button"
-                        class="button quiet"
-                        aria-expanded={open === change.id}
-                        onClick={() => setOpen(open === change.id ? undefined : change.id)}
-                      >
-                        {common.showOrHide(open === change.id)}
-                      </button>
-                      <button type="button" class="button quiet" onClick={() => setUndone(change.id)}>
-                        {common.undo}
-                      </button>
+                      <div class="row">
+                        <Ago time={change.time} />
+                        <button
+                          type="button"
+                          class="button quiet"
+                          aria-expanded={open === change.id}
+                          onClick={() => setOpen(open === change.id ? undefined : change.id)}
+                        >
+                          {common.showOrHide(open === change.id)}
+                        </button>
+                        <button type="button" class="button quiet" onClick={() => setUndone(change.id)}>
+                          {common.undo}
+                        </button>
+                      </div>
                     </div>
                     {open === change.id && (
                       <Read of={String(change.id)} read={(signal) => get<Change>(`/changes/${change.id}`, signal)}>

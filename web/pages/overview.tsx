@@ -3,6 +3,7 @@ import { get } from '../api/client.ts';
 import type { ChangeList } from '../api/types.ts';
 import { Ago, Card, Message, Progress, Read, Sentence } from '../design/parts.tsx';
 import { asking, askPower, cluster, show } from '../model/cluster.ts';
+import { isSignIn } from '../model/change-line.ts';
 import { legendOf, type Shading, troubles } from '../model/colors.ts';
 import { changesSeen, runs } from '../model/live.ts';
 import { follow, isMeasured } from '../model/measured.ts';
@@ -14,7 +15,7 @@ import { isDark } from '../model/theme.ts';
 import { common } from '../texts/common.ts';
 import { overview as texts, shadings } from '../texts/nodes.ts';
 import { AttributeChoice } from './attribute-choice.tsx';
-import { ChangeLine, isSignIn } from './changes.tsx';
+import { ChangeLine } from './changes.tsx';
 import { NodeGrid } from './node-grid.tsx';
 import { RunLine } from './runs.tsx';
 

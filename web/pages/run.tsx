@@ -122,8 +122,8 @@ export function RunPage({ id, range }: { id: string; range: string | undefined }
       <header>
         <h1 class="mono">{run.command}</h1>
         <StateBadge run={run} />
-        <span class="muted numbers grow">
-          {run.user} · {countsOf(run)} · <Ago time={run.started} />
+        <span class="facts muted numbers">
+          {texts.facts(run.user, countsOf(run))} · <Ago time={run.started} />
         </span>
         {failed.length > 0 && (
           <button type="button" class="button" onClick={() => select(folded(failed), failed)}>

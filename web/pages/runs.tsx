@@ -22,13 +22,11 @@ export const countsOf = ({ nodes, ok, failed }: RunHead): string =>
 
 /** A run in one line that leads to it. */
 export const RunLine = ({ run }: { run: RunHead }) => (
-  <div class="row">
+  <div class="row run">
     <a class="mono" href={linkTo(`/runs/${run.id}`)}>
       {run.command}
     </a>
-    <span class="muted small cut grow numbers">
-      {run.user} · {run.progress?.line || countsOf(run)}
-    </span>
+    <span class="muted small cut grow numbers">{texts.facts(run.user, run.progress?.line || countsOf(run))}</span>
     <StateBadge run={run} />
   </div>
 );

@@ -10,11 +10,12 @@ export const common = {
   nodes,
   machines: (count: number) => plural(count, 'machine'),
   rows: (count: number) => plural(count, 'row'),
-  doneOf: (done: number, all: number) => `${done} of ${all}`,
-  doneOfNodes: (done: number, all: number) => `${done} of ${nodes(all)}`,
+  doneOf: (done: number, all: number) => `${done.toLocaleString('en-US')} of ${all.toLocaleString('en-US')}`,
+  doneOfNodes: (done: number, all: number) => `${done.toLocaleString('en-US')} of ${nodes(all)}`,
   fromTo: (first: string, last: string) => `${first} to ${last}`,
   partOf: (first: number, last: number, all: number) =>
     `${common.fromTo(first.toLocaleString('en-US'), last.toLocaleString('en-US'))} of ${all.toLocaleString('en-US')}`,
+  pair: (name: string, value: string) => `${name}: ${value}`,
   more: (count: number) => `and ${count} more`,
   count: (count: number) => `(${count})`,
 

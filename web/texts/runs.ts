@@ -10,8 +10,10 @@ export const runs = {
     'Select nodes in the box above and switch them on, or run a command on them. Each run is a link that others can follow.',
   withErrors: 'with errors',
   counts: (done: number, all: number, failed: number) =>
-    `${common.doneOfNodes(done, all)}${failed > 0 ? `, ${failed} failed` : ''}`,
-  selectFailed: (count: number) => `Select the ${count} that failed`,
+    `${common.doneOfNodes(done, all)}${failed > 0 ? `, ${failed.toLocaleString('en-US')} failed` : ''}`,
+  selectFailed: (count: number) =>
+    count === 1 ? 'Select the node that failed' : `Select the ${count.toLocaleString('en-US')} that failed`,
+  facts: (...facts: readonly string[]) => facts.filter((fact) => fact !== '').join(' · '),
   exitCode: (code: number) => `exit code ${code}`,
   output: 'Output',
   noAnswer: 'No node has answered yet.',
@@ -28,6 +30,17 @@ export const changes = {
   tokenEnded: 'A token ended',
   made: 'made',
   removed: 'removed',
+  /** What a row of a table is, before its key. Rows of other tables are called as their table. */
+  rowsOf: {
+    policy: 'rule',
+    networks: 'network',
+    nodegroup: 'group',
+    osimage: 'image',
+    passwd: 'password',
+    site: 'setting',
+  },
+  subject: (what: string, names: string) => `${what} ${names}`,
+  andMore: (columns: string) => `${columns}, …`,
   line: (names: string, what: string) => `${names}: ${what}`,
   lineOfRows: (names: string, what: string, rows: number) => `${names}, …: ${what} (${common.rows(rows)})`,
   newRow: ' · new',

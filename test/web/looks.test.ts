@@ -1,0 +1,88 @@
+// What somebody who looks at the console would stumble over: broken and cut texts, things in the wrong place.
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { runs } from '../../web/texts/runs.ts';
+import { startServer, type TestServer } from '../harness/server.ts';
+import { type Browser, consoleAt, goTo, signIn, startBrowser } from './browser.ts';
+
+const long = 'compute-node-of-the-third-hall-with-a-name-nobody-should-have';
+let server: TestServer;
+let browser: Browser;
+let page: Page;
+
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startServer(), startBrowser()]);
+  const failed = { groups: 'all', status: 'failed' };
+  await server.ok('PUT', '/nodes', {
+    [long]: { ...failed, usercomment: 'x'.repeat(2_000) },
+    n1: { groups: 'all', rack: 'a-rack-in-the-hall-behind-the-second-door' },
+    n2: failed,
+  });
+  await server.ok('PUT', '/policy/8', { name: 'operator', commands: 'lsdef', rule: 'allow' });
+  // None of them has a BMC: each fails.
+  await server.call('PUT', '/nodes/all/power', { body: { action: 'on' } });
+  const context = await browser.another({ timezoneId: 'Asia/Kolkata', locale: 'de-DE' });
+  page = await browser.open(context, server.port);
+  await signIn(page);
+  await page.getByRole('heading', { level: 1, name: '3 nodes' }).waitFor();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+afterEach(() => expect(browser.complaints.splice(0)).toEqual([]));
+
+const widths = { desk: 1440, tablet: 1024, phone: 390 } as const;
+
+async function show(path: string, heading: string | RegExp, width: keyof typeof widths): Promise<void> {
+  await page.setViewportSize({ width: widths[width], height: 900 });
+  await goTo(page, consoleAt(server.port, path));
+  await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+  await expect.poll(() => page.getByText('Reading…').count()).toBe(0);
+}
+
+const boxOf = async (locator: Locator) => (await locator.boundingBox())!;
+
+/** Texts that do not fit where they stand. */
+const cutIn = (locator: Locator): Promise<string[]> =>
+  locator.evaluateAll((found) =>
+    (found as { scrollWidth: number; clientWidth: number; textContent: string }[])
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+      .map(({ textContent }) => textContent),
+  );
+
+const card = (name: string): Locator =>
+  page.locator('section.card', { has: page.getByRole('heading', { level: 2, name }) });
+
+describe('runs and changes', () => {
+  it('have lines on a phone that can be read as a whole', async () => {
+    await show('/runs', 'Runs', 'phone');
+    await expect.poll(() => page.locator('.run .grow').count()).toBeGreaterThan(2);
+    expect(await cutIn(page.locator('.run .cut'))).toEqual([]);
+    expect(await page.locator('.run .grow').allTextContents()).not.toContainEqual(expect.stringMatching(/·\s*$/));
+    await show('/changes', 'Changes', 'phone');
+    const rule = page.locator('.change', { hasText: 'rule 8: made' });
+    expect((await boxOf(rule.locator('.grow'))).width).toBeGreaterThan(300);
+    expect(await cutIn(rule.locator('.cut'))).toEqual([]);
+  });
+
+  it('count with separators', () => {
+    expect(runs.counts(1_000, 12_000, 1_000)).toBe('1,000 of 12,000 nodes, 1,000 failed');
+    expect([runs.selectFailed(1), runs.selectFailed(1_200)]).toEqual([
+      'Select the node that failed',
+      'Select the 1,200 that failed',
+    ]);
+  });
+
+  it('say on a phone in one line who ran it, and do not lie over each other', async () => {
+    await show('/runs', 'Runs', 'phone');
+    await page.getByRole('link', { name: 'rpower' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'rpower' }).waitFor();
+    const [facts, button] = [
+      await boxOf(page.locator('.facts')),
+      await boxOf(page.getByText('Select the 3 that failed')),
+    ];
+    expect(facts.height).toBeLessThan(30);
+    expect(button.y).toBeGreaterThanOrEqual(facts.y + facts.height);
+  });
+});
