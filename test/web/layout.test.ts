@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '../../web/model/cluster-node.ts';
+import { legendOf, toneOfStatus } from '../../web/model/colors.ts';
 import { groupsOf, layOut, neighbor, nodeAt, nodesIn } from '../../web/model/layout.ts';
 import type { Layout } from '../../web/model/places.ts';
 
@@ -81,6 +82,26 @@ describe('the grid of nodes', () => {
       expect(Math.max(...layout.cells.map(({ x, width }) => x + width))).toBeLessThanOrEqual(800);
     }
     expect(drawn([], '').height).toBe(0);
+  });
+});
+
+describe('the colors of the grid', () => {
+  it('tell power that nobody has read from power that the BMC does not know', () => {
+    const nodes: ClusterNode[] = [
+      ...['a', 'b', 'c'].map((name) => node(name, {})),
+      { ...node('d', {}), power: 'unknown' },
+      { ...node('e', {}), power: 'on' },
+    ];
+    expect(legendOf(nodes, 'power').map(({ value, names }) => [value, names.length])).toEqual([
+      ['unknown', 1],
+      ['on', 1],
+      ['not read', 3],
+    ]);
+    expect(legendOf(nodes, 'status').map(({ value }) => value)).toEqual(['not known']);
+  });
+
+  it('are those of the status on the page of a node', () => {
+    expect(['failed', 'installing', 'booted'].map(toneOfStatus)).toEqual(['critical', 'accent', '']);
   });
 });
 

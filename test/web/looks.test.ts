@@ -86,3 +86,35 @@ describe('runs and changes', () => {
     expect(button.y).toBeGreaterThanOrEqual(facts.y + facts.height);
   });
 });
+
+describe('the overview', () => {
+  it('has what is wrong beside the nodes, and before them where there is no room', async () => {
+    for (const [width, isBeside] of [
+      ['desk', true],
+      ['tablet', false],
+      ['phone', false],
+    ] as const) {
+      await show('/', '2 need attention', width);
+      const [wrong, nodes] = [await boxOf(card('Needs attention')), await boxOf(card('Nodes'))];
+      expect([width, wrong.y === nodes.y, wrong.y < nodes.y]).toEqual([width, isBeside, !isBeside]);
+    }
+  });
+
+  it('has its heading on a phone in one line', async () => {
+    await show('/', '2 need attention', 'phone');
+    expect((await boxOf(page.getByRole('heading', { level: 1 }))).height).toBeLessThan(36);
+  });
+
+  it('has no gap where nothing is wrong', async () => {
+    await server.ok('PUT', '/nodes/all', { status: 'booted' });
+    await show('/', 'nothing wrong that muster knows of', 'phone');
+    const [header, nodes] = [await boxOf(page.locator('.page > header')), await boxOf(card('Nodes'))];
+    expect(nodes.y - header.y - header.height).toBe(12);
+    await server.ok('PUT', `/nodes/${long},n2`, { status: 'failed' });
+  });
+
+  it('says in a sentence that nothing runs', async () => {
+    await show('/', '2 need attention', 'desk');
+    await expect.poll(() => card('Under way').textContent()).toContain('Nothing runs now.');
+  });
+});

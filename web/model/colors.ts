@@ -33,12 +33,15 @@ const palette: readonly Color[] = [
 
 export const unsaid = texts.unknown;
 
+/** What nobody has said or asked yet stands last. */
+const isOpen = (value: string): boolean => value === unsaid || value === texts.unread;
+
 /** One of `shadings`, or the name of any attribute. */
 export type Shading = string;
 
 /** The value that decides the color of a node, or the group it stands in. */
 export function valueOf(node: ClusterNode, by: Shading): string {
-  if (by === 'power') return node.power ?? unsaid;
+  if (by === 'power') return node.power ?? texts.unread;
   if (by === 'temperature') return bandOf(node);
   if (by === 'bootstep') return node.bootStep ?? unsaid;
   const value = node.attributes[by] ?? '';
@@ -77,6 +80,7 @@ const usual: Readonly<Record<string, Color>> = {
   crashed: red,
   booted: green,
   [unsaid]: pale,
+  [texts.unread]: pale,
 };
 
 const bad = /fail|error|crash/;
@@ -111,7 +115,7 @@ export function legendOf(nodes: readonly ClusterNode[], by: Shading): readonly L
       (a, b) =>
         (by === 'temperature' ? rank(a.value) - rank(b.value) : 0) ||
         Number(bad.test(b.value)) - Number(bad.test(a.value)) ||
-        Number(a.value === unsaid) - Number(b.value === unsaid) ||
+        Number(isOpen(a.value)) - Number(isOpen(b.value)) ||
         b.names.length - a.names.length,
     );
 }
@@ -126,6 +130,10 @@ function fixed(value: string, by: Shading): Color | undefined {
   if (Object.hasOwn(usual, value)) return usual[value];
   return bad.test(value) ? red : undefined;
 }
+
+/** How the status of a node is shown: as an error, as work under way, or as it is. */
+export const toneOfStatus = (status: string): 'critical' | 'accent' | '' =>
+  bad.test(status) ? 'critical' : underWay.test(status) ? 'accent' : '';
 
 /** Whether somebody should look at the node. */
 export const needsAttention = ({ trouble, attributes }: ClusterNode): boolean =>

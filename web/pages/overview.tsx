@@ -20,6 +20,8 @@ import { NodeGrid } from './node-grid.tsx';
 import { RunLine } from './runs.tsx';
 
 const mostListed = 8;
+/** Many of the changes are of people who sign in, which are not listed. */
+const mostRead = 100;
 /** Asked without a word: more than these somebody has to want. */
 const askedByItself = 2_000;
 
@@ -74,6 +76,9 @@ export function Overview() {
       {problem !== '' && <Message tone="critical">{problem}</Message>}
       {missing !== '' && <Message tone="warning">{missing}</Message>}
       <div class="overview">
+        <div class="wrong">
+          <Attention />
+        </div>
         <Card
           title={texts.title}
           side={
@@ -119,7 +124,6 @@ export function Overview() {
           <NodeGrid nodes={nodes} shading={shading} legend={legend} groupBy={groupBy} />
         </Card>
         <div class="column">
-          <Attention />
           <UnderWay />
           <LastHour />
         </div>
@@ -166,7 +170,7 @@ function Attention() {
         )
       }
     >
-      {found.length === 0 && <p class="body muted">{common.nothing}</p>}
+      {found.length === 0 && <p class="body muted">{texts.noTrouble}</p>}
       <ul class="list">
         {found.slice(0, mostListed).map(({ node, why, isBad }) => (
           <li key={node.name}>
@@ -213,13 +217,11 @@ function LastHour() {
     <Card title={texts.lastHour} side={<a href={linkTo('/changes')}>{texts.allChanges}</a>}>
       <Read
         of={String(seen)}
-        read={(signal) =>
-          get<ChangeList>(`/changes?limit=${4 * mostListed}&since=${encodeURIComponent(hourAgo())}`, signal)
-        }
+        read={(signal) => get<ChangeList>(`/changes?limit=${mostRead}&since=${encodeURIComponent(hourAgo())}`, signal)}
       >
         {({ changes }) =>
           changes.every(isSignIn) ? (
-            <p class="body muted">{common.nothing}</p>
+            <p class="body muted">{texts.noChange}</p>
           ) : (
             <ul class="list">
               {changes

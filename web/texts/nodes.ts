@@ -24,7 +24,9 @@ export const overview = {
   attention: 'Needs attention',
   selectAll: (count: number) => `Select all ${count}`,
   allRuns: 'All runs',
-  noRun: 'No run.',
+  noTrouble: 'No node reports a problem.',
+  noRun: 'Nothing runs now. What you start on nodes appears here with its progress.',
+  noChange: 'Nobody has changed a definition.',
   lastHour: 'Changed in the last hour',
   allChanges: 'All changes',
 } as const;
@@ -45,6 +47,7 @@ export const shadings = {
 
 export const grid = {
   unknown: 'not known',
+  unread: 'not read',
   beyondLimit: 'beyond a limit',
   hottest: '85 °C and more',
   degreesBetween: (from: number, to: number) => `${from} to ${to} °C`,
@@ -77,6 +80,10 @@ export const nodePage = {
   look: 'Look closer',
   whatToRead: 'What to read',
   lookHint: 'muster asks the BMC of the node when you press one of these.',
+  noHardware:
+    'This node has no BMC that muster knows of. Set its attribute mgt to read sensors, inventory and event log here.',
+  nothingRead: 'There is nothing to show.',
+  noEvents: 'The event log is empty.',
   lightOn: 'Light on',
   lightOff: 'Light off',
   lightIs: (state: string) => `The light is ${state}.`,
