@@ -87,6 +87,41 @@ describe('runs and changes', () => {
   });
 });
 
+describe('the page of a node', () => {
+  it('has names of attributes in one line, and some lines of a long value', async () => {
+    for (const width of ['desk', 'phone'] as const) {
+      await show(`/nodes/${long}`, long, width);
+      const row = card('Attributes').locator('tr', { hasText: 'usercomment' });
+      await row.waitFor();
+      expect((await boxOf(row)).height).toBeLessThan(90);
+      const lines = await page.evaluate<
+        number[]
+      >(`[...document.querySelectorAll('.attributes td:first-child')].map((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return range.getClientRects().length;
+      })`);
+      expect(new Set(lines)).toEqual(new Set([1]));
+    }
+    expect(await card('Attributes').getByTitle('xxxx').getAttribute('title')).toHaveLength(2_000);
+  });
+
+  it('shows a bad status as one, and keeps its actions together', async () => {
+    await show(`/nodes/${long}`, long, 'desk');
+    expect(await page.locator('.page > header .badge.critical').allTextContents()).toEqual(['failed']);
+    const tops = await Promise.all(
+      ['Console', 'Provision'].map(async (name) => (await boxOf(page.locator('main .button', { hasText: name }))).y),
+    );
+    expect(tops[0]).toBe(tops[1]);
+  });
+
+  it('offers no question to a BMC where there is none', async () => {
+    await show('/nodes/n1', 'n1', 'desk');
+    expect(await card('Look closer').getByRole('button').allTextContents()).toEqual(['Boots']);
+    expect(await card('Look closer').textContent()).toContain('Set its attribute mgt');
+  });
+});
+
 describe('the overview', () => {
   it('has what is wrong beside the nodes, and before them where there is no room', async () => {
     for (const [width, isBeside] of [

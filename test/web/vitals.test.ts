@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { boundsOf, pathOf, type Point } from '../../web/model/plot.ts';
+import { texts } from '../../web/texts/vitals.ts';
 import { define, labNodes } from '../hardware/nodes.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 import { addUser, passwordOf } from '../harness/users.ts';
@@ -55,6 +56,17 @@ describe('sensors in the web console', () => {
     expect(known[0].sensors['Sys Power'].value).toBe(164);
   }, 90_000);
 
+  it('stand beside other readings, and an event log without events says so', async () => {
+    const card = page.locator('section.card', { has: page.getByRole('heading', { name: 'Look closer' }) });
+    await card.getByRole('button', { name: 'Event log' }).click();
+    await expect
+      .poll(() => card.locator('p').allTextContents(), { timeout: 60_000 })
+      .toEqual(['The event log is empty.']);
+    await card.getByRole('button', { name: 'Boots' }).click();
+    await expect.poll(() => card.locator('td.name').allTextContents(), { timeout: 60_000 }).toContain('bootstate');
+    expect(await card.locator('td:not(.name)').allTextContents()).not.toContain('');
+  }, 90_000);
+
   it('say why they cannot be read, and are not asked of a node without hardware', async () => {
     await goTo(page, at('/nodes/n4'));
     await expect.poll(() => sensors().textContent(), { timeout: 60_000 }).toContain('The last reading failed:');
@@ -94,6 +106,13 @@ describe('a plot', () => {
   it('goes through the points from the lowest to the highest', () => {
     expect(pathOf(every(10, [20, 40, 30]), frame)).toBe('M0.0 43.0h0.5L0.0 43.0L10.0 3.0L20.0 23.0');
     expect(boundsOf(every(10, [20, 40, 30]))).toEqual([20, 40]);
+  });
+
+  it('names one value if there was only one', () => {
+    expect([texts.range('20 °C', '41 °C'), texts.range('41 °C', '41 °C')]).toEqual([
+      '20 °C to 41 °C',
+      'steady at 41 °C',
+    ]);
   });
 
   it('has a gap where nobody read the sensor, and is flat where nothing changes', () => {

@@ -19,6 +19,9 @@ interface Shown {
   readonly origins: Readonly<Record<string, Origin>>;
 }
 
+/** What is longer may not be there as a whole: the page shows its first lines. */
+const longValue = 120;
+
 /** Requests that go out at a time. */
 const atOnce = 6;
 
@@ -49,11 +52,11 @@ function OriginBadge({ origin, name }: { origin: Origin | undefined; name: strin
         : origin.source;
   const title = origin.pattern === undefined ? where : texts.byPattern(where, origin.pattern);
   return (
-    <span class="row" title={title}>
+    <span class="row wrap" title={title}>
       <Badge tone={origin.source === 'group' ? 'accent' : ''}>
         <span class="cut">{where}</span>
       </Badge>
-      {origin.pattern !== undefined && <span class="muted small">{texts.computed}</span>}
+      {origin.pattern !== undefined && <span class="muted small nowrap">{texts.computed}</span>}
     </span>
   );
 }
@@ -79,12 +82,12 @@ export function AttributeTable({ name }: { name: string }) {
     >
       <Read of={`${name} ${seen}`} read={read}>
         {({ values, origins }) => (
-          <table class="grid-table">
+          <table class="grid-table attributes">
             <TableHead columns={texts.columns} />
             <tbody>
               {Object.entries(values).map(([attribute, value]) => (
                 <tr key={attribute}>
-                  <td class="muted">{attribute}</td>
+                  <td class="muted name">{attribute}</td>
                   <td>
                     <button
                       type="button"
@@ -92,7 +95,9 @@ export function AttributeTable({ name }: { name: string }) {
                       aria-label={texts.changeOne(attribute, value)}
                       onClick={() => edit(attribute, value)}
                     >
-                      {value}
+                      <span class="some-lines" title={value.length > longValue ? value : undefined}>
+                        {value}
+                      </span>
                     </button>
                   </td>
                   <td>

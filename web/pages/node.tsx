@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get, inPath, write } from '../api/client.ts';
 import { Badge, Card, Message, Read } from '../design/parts.tsx';
 import { askPower, cluster, nodeNamed } from '../model/cluster.ts';
+import { toneOfStatus } from '../model/colors.ts';
 import { linkTo } from '../model/route.ts';
 import { useStore } from '../model/store.ts';
 import { common } from '../texts/common.ts';
@@ -17,26 +18,36 @@ type Reading = Readonly<Record<string, Readonly<Record<string, unknown>> | reado
 
 /** Read when somebody asks: each is a question to the hardware, or long. */
 const readings = Object.keys(texts.readings) as (keyof typeof texts.readings)[];
+/** What muster itself has seen, also of nodes without a BMC. */
+const ofServer = 'boot';
 
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.map(valueText).join('\n');
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Object.entries(value)
+    .map(([name, each]) => common.pair(name, valueText(each)))
+    .join(', ');
 }
 
-function Values({ value }: { value: Reading[string] | undefined }) {
-  if (value === undefined) return <p class="body muted">{common.nothing}</p>;
+/** What is empty says nothing, such as the steps of a boot that has not begun. */
+const isEmpty = (value: unknown): boolean =>
+  value === '' || value === null || (Array.isArray(value) && value.length === 0);
+
+function Values({ value = [], nothing }: { value: Reading[string] | undefined; nothing: string }) {
+  const entries = Object.entries(value).filter(([, each]) => !isEmpty(each));
+  if (entries.length === 0) return <p class="body muted">{nothing}</p>;
   if (Array.isArray(value))
     return (
       <div class="body">
-        <pre class="code">{value.length === 0 ? common.noOutput : value.join('\n')}</pre>
+        <pre class="code">{value.join('\n')}</pre>
       </div>
     );
   return (
     <table class="grid-table">
       <tbody>
-        {Object.entries(value).map(([name, each]) => (
+        {entries.map(([name, each]) => (
           <tr key={name}>
-            <td class="muted">{name}</td>
+            <td class="muted name">{name}</td>
             <td>
               <span class={Array.isArray(each) ? 'mono' : ''}>{valueText(each)}</span>
             </td>
@@ -47,29 +58,33 @@ function Values({ value }: { value: Reading[string] | undefined }) {
   );
 }
 
-function Reader({ name }: { name: string }) {
+function Reader({ name, hasHardware }: { name: string; hasHardware: boolean }) {
   const [chosen, setChosen] = useState<keyof typeof texts.readings>();
   return (
     <Card title={texts.look}>
       <div class="body row wrap" role="group" aria-label={texts.whatToRead}>
-        {readings.map((each) => (
-          <button
-            key={each}
-            type="button"
-            class={`button ${chosen === each ? 'primary' : ''}`}
-            aria-pressed={chosen === each}
-            onClick={() => setChosen(each)}
-          >
-            {texts.readings[each]}
-          </button>
-        ))}
+        {readings
+          .filter((each) => hasHardware || each === ofServer)
+          .map((each) => (
+            <button
+              key={each}
+              type="button"
+              class={`button ${chosen === each ? 'primary' : ''}`}
+              aria-pressed={chosen === each}
+              onClick={() => setChosen(each)}
+            >
+              {texts.readings[each]}
+            </button>
+          ))}
       </div>
       {chosen && (
         <Read key={chosen} of={chosen} read={(signal) => get<Reading>(`/nodes/${inPath(name)}/${chosen}`, signal)}>
-          {(reply) => <Values value={reply[name]} />}
+          {(reply) => (
+            <Values value={reply[name]} nothing={chosen === 'eventlog' ? texts.noEvents : texts.nothingRead} />
+          )}
         </Read>
       )}
-      {!chosen && <p class="body muted">{texts.lookHint}</p>}
+      {!chosen && <p class="body muted">{hasHardware ? texts.lookHint : texts.noHardware}</p>}
     </Card>
   );
 }
@@ -125,13 +140,19 @@ export function NodePage({ name }: { name: string }) {
       <header>
         <h1>{name}</h1>
         {power !== undefined && <Badge tone={powerTone(power)}>{power}</Badge>}
-        {attributes['status'] && <Badge>{attributes['status']}</Badge>}
+        {attributes['status'] && (
+          <Badge tone={toneOfStatus(attributes['status'])}>
+            <span class="cut">{attributes['status']}</span>
+          </Badge>
+        )}
         <span class="grow" />
-        <a class="button" href={linkTo(`/nodes/${inPath(name)}/console`)}>
-          {common.console}
-        </a>
-        <Actions range={name} count={1} />
-        {hasHardware && <Light name={name} />}
+        <div class="node-tools">
+          <a class="button" href={linkTo(`/nodes/${inPath(name)}/console`)}>
+            {common.console}
+          </a>
+          <Actions range={name} count={1} />
+          {hasHardware && <Light name={name} />}
+        </div>
       </header>
       {problem !== '' && <Message tone="critical">{problem}</Message>}
       {trouble !== undefined && (
@@ -141,7 +162,7 @@ export function NodePage({ name }: { name: string }) {
         <AttributeTable name={name} />
         <div class="column">
           {hasHardware && <Vitals name={name} />}
-          <Reader name={name} />
+          <Reader name={name} hasHardware={hasHardware} />
           <Card title={common.history}>
             <ChangeListing query={`&noderange=${inPath(name)}`} />
           </Card>

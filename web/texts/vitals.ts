@@ -10,7 +10,7 @@ export const texts = {
   read: 'Read',
   more: (count: number) => `Show all ${count}`,
   fewer: 'Show fewer',
-  range: (lowest: string, highest: string) => `${lowest} to ${highest}`,
+  range: (lowest: string, highest: string) => (lowest === highest ? `steady at ${lowest}` : `${lowest} to ${highest}`),
   plot: (name: string, lowest: string, highest: string, span: string) =>
     `${name} in the last ${span}: ${lowest} to ${highest}`,
   gauge: (name: string) => `${name} now`,
