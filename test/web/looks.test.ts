@@ -153,3 +153,44 @@ describe('the overview', () => {
     await expect.poll(() => card('Under way').textContent()).toContain('Nothing runs now.');
   });
 });
+
+describe('lists and fields', () => {
+  it('tell the time with its zone, the same way in every browser', async () => {
+    const moment = /^\d{1,2} \w+ 20\d\d, \d\d:\d\d:\d\d GMT\+5:30$/;
+    await show('/audit', 'Audit log', 'desk');
+    expect(await page.locator('td time').first().textContent()).toMatch(moment);
+    await show('/changes', 'Changes', 'desk');
+    expect(await page.locator('.change time').first().getAttribute('title')).toMatch(moment);
+  });
+
+  it('show what is cut when somebody points at it', async () => {
+    await show('/nodes', 'All nodes', 'desk');
+    const cut = page.locator('.window-row span.cut', { hasText: 'a-rack-in' });
+    expect(await cut.getAttribute('title')).toBe('a-rack-in-the-hall-behind-the-second-door');
+    expect(await page.locator('.window-row span.cut', { hasText: long }).getAttribute('title')).toBe(long);
+  });
+
+  it('have room for the hint in the box of nodes', async () => {
+    for (const width of ['tablet', 'phone'] as const) {
+      await show('/nodes', 'All nodes', width);
+      const room = await page.evaluate<number>(`(() => {
+        const input = document.getElementById('range');
+        const style = getComputedStyle(input);
+        const context = document.createElement('canvas').getContext('2d');
+        context.font = style.font;
+        const { width } = context.measureText(input.placeholder);
+        return input.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - width;
+      })()`);
+      expect(room).toBeGreaterThanOrEqual(0);
+    }
+  });
+
+  it('are as high as buttons on a phone', async () => {
+    await show('/audit', 'Audit log', 'phone');
+    const [field, button] = [
+      await boxOf(page.getByLabel('Result')),
+      await boxOf(page.getByRole('button', { name: 'Find' })),
+    ];
+    expect(field.height).toBe(button.height);
+  });
+});

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { momentOf } from '../model/moments.ts';
 import { ago, common } from '../texts/common.ts';
 
 export type Tone = 'ok' | 'warning' | 'critical' | 'accent' | '';
@@ -88,7 +89,7 @@ export function Ago({ time }: { time: string }) {
     return () => clearInterval(timer);
   }, []);
   return (
-    <time class="muted small" dateTime={time} title={new Date(time).toLocaleString()}>
+    <time class="muted small" dateTime={time} title={momentOf(time)}>
       {sinceText(time)}
     </time>
   );

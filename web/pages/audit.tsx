@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { get, inPath, Refusal } from '../api/client.ts';
 import { Badge, Card, PageTitle, Read, type Tone } from '../design/parts.tsx';
+import { momentOf } from '../model/moments.ts';
 import { common } from '../texts/common.ts';
 import { audit as texts } from '../texts/audit.ts';
 import { TextField } from './write-dialog.tsx';
@@ -50,7 +51,7 @@ const Line = ({
 }) => (
   <tr>
     <td class="nowrap">
-      <time dateTime={audittime}>{new Date(audittime).toLocaleString()}</time>
+      <time dateTime={audittime}>{momentOf(audittime)}</time>
     </td>
     <td class="nowrap">{userid}</td>
     <td class="mono nowrap">{command}</td>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { get, inPath, Refusal } from '../api/client.ts';
 import { Ago, Badge, Message, Read, TableHead } from '../design/parts.tsx';
+import { momentOf } from '../model/moments.ts';
 import { common } from '../texts/common.ts';
 import { texts } from '../texts/images.ts';
 import { AskImage, type ImageAct } from './ask-image.tsx';
@@ -118,7 +119,7 @@ function Built({ instance, onAsk }: { instance: Instance; onAsk: (act: ImageAct)
   return (
     <>
       <p class="muted small">
-        {made && `${texts.builtBy(made.by, new Date(made.when).toLocaleString())} · `}
+        {made && `${texts.builtBy(made.by, momentOf(made.when))} · `}
         {packages.length > 0 && `${texts.packages(packages.length)} · `}
         {kernel !== undefined && `${texts.kernel(kernel)} · `}
         <span class="mono">{directory}</span>

@@ -13,22 +13,24 @@ const around = 12;
 export const powerTone = (power: string | undefined): Tone =>
   power === 'on' ? 'ok' : power === 'unknown' || power === 'crashed' ? 'critical' : '';
 
+const placeOf = ({ rack, unit }: ClusterNode['attributes']): string => [rack, unit].filter(Boolean).join(' / ');
+
 const Row = ({ node: { name, power, attributes } }: { node: ClusterNode }) => (
   <div class="window-row" role="row">
-    <span class="cut" role="cell">
+    <span class="cut" role="cell" title={name}>
       <a href={linkTo(`/nodes/${encodeURIComponent(name)}`)}>{name}</a>
     </span>
     <span role="cell">
       {power === undefined ? <span class="muted">–</span> : <Badge tone={powerTone(power)}>{power}</Badge>}
     </span>
-    <span class="cut" role="cell">
+    <span class="cut" role="cell" title={attributes['status'] ?? ''}>
       {attributes['status'] ?? ''}
     </span>
     <span class="cut" role="cell" title={attributes['provmethod'] ?? ''}>
       {attributes['provmethod'] ?? ''}
     </span>
-    <span class="cut" role="cell">
-      {[attributes['rack'], attributes['unit']].filter(Boolean).join(' / ')}
+    <span class="cut" role="cell" title={placeOf(attributes)}>
+      {placeOf(attributes)}
     </span>
     <span class="cut muted" role="cell" title={attributes['groups'] ?? ''}>
       {attributes['groups'] ?? ''}

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, inPath } from '../api/client.ts';
 import type { ConsoleLogs } from '../api/types.ts';
 import { Card, Read } from '../design/parts.tsx';
+import { momentOf } from '../model/moments.ts';
 import { spans, texts } from '../texts/serial.ts';
 
 interface Asked {
@@ -78,7 +79,7 @@ export function LogLines({ lines, label }: { lines: readonly string[]; label: st
         const text = line.slice(blank + 1);
         return (
           <li key={i} class={text.startsWith('-- ') ? 'muted' : ''}>
-            <time dateTime={time.toISOString()} title={time.toLocaleString()}>
+            <time dateTime={time.toISOString()} title={momentOf(time)}>
               {shortTime(time)}
             </time>
             <span>{text}</span>

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get, Refusal } from '../api/client.ts';
 import type { Findings, Server, ServerList } from '../api/types.ts';
 import { Ago, Badge, Card, Message, PageTitle, Read, TableHead } from '../design/parts.tsx';
+import { momentOf } from '../model/moments.ts';
 import { texts } from '../texts/servers.ts';
 
 /** Milliseconds between two looks. */
@@ -9,7 +10,7 @@ const pace = 5_000;
 
 const Time = ({ time }: { time: string }) => (
   <time dateTime={time} title={new Date(time).toISOString()}>
-    {new Date(time).toLocaleString()}
+    {momentOf(time)}
   </time>
 );
 

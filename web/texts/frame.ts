@@ -84,7 +84,7 @@ export const palette = {
 /** The box that selects nodes. */
 export const rangeBox = {
   label: 'Select nodes by a node range',
-  placeholder: 'Select nodes: compute,-n7 or n1-n100',
+  placeholder: 'Nodes: compute,-n7 or n1-n9',
   completions: 'Completions',
   kinds: { saved: 'saved', group: 'group', node: 'node' },
   wrong: 'no range',
