@@ -104,3 +104,18 @@ export async function verifyAccount(
     `its BMC accepted the password of "${name}" but does not let it in with it. Set another password, with at most 16 letters and digits.`,
   );
 }
+
+/** What has to be done when the account that muster uses has been changed: from now on the BMC refuses what the node's attributes say. */
+export function ownChanged(changed: { readonly name: boolean; readonly password: boolean }): string | undefined {
+  const attributes = [...(changed.name ? ['bmcusername'] : []), ...(changed.password ? ['bmcpassword'] : [])];
+  if (attributes.length === 0) return undefined;
+  return `This is the account used to reach it: set ${attributes.join(' and ')} of the node to the new value.`;
+}
+
+/** The account that is used to reach a BMC is not changed in the call that moves the BMC: whether it has moved could not be seen. */
+export function refuseMoveOfOwn(): never {
+  throw new Fault(
+    'invalid',
+    'this is the account used to reach it: set ip in one call and the account in another. Nothing was changed.',
+  );
+}

@@ -61,3 +61,15 @@ export class MovedFault extends Fault {
     super(cause.kind, cause.sentences, { cause });
   }
 }
+
+/** A Fault says too which settings of the same call had been set by then. */
+export async function sayingWhatIsDone<T>(done: readonly string[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Fault) || done.length === 0) throw error;
+    const sentences = [...error.sentences, `Before that, ${done.join(', ')} had been set.`];
+    const told = new Fault(error.kind, sentences, { cause: error });
+    throw error instanceof MovedFault ? new MovedFault(told) : told;
+  }
+}

@@ -34,18 +34,18 @@ const longest = 64;
 /** Places where nobody is that are tried for a new account. */
 const mostTried = 3;
 
-interface Found extends BmcAccount {
+export interface Found extends BmcAccount {
   readonly resource: Resource;
 }
 
-interface Place {
+export interface Place {
   readonly service: Resource;
   readonly collection: string;
   /** Also places where nobody is, whose name is empty. */
   readonly all: readonly Found[];
 }
 
-async function placesOf(service: Target['service'], signal: AbortSignal): Promise<Place> {
+export async function placesOf(service: Target['service'], signal: AbortSignal): Promise<Place> {
   const accountService = await rootMember(service, 'AccountService', signal);
   const collection = linkAt(accountService?.body, 'Accounts');
   if (!accountService || collection === undefined) throw new Fault('invalid', 'its BMC does not show its accounts.');
@@ -130,7 +130,7 @@ function roleId(body: unknown, role: AccountRole): string {
 }
 
 /** Where all places are there from the beginning, one where nobody is gets the account; else the collection does. */
-async function make(
+export async function make(
   target: Target,
   { collection, all }: Place,
   account: NewAccount,
@@ -164,14 +164,14 @@ async function make(
       await service.patch(resource, members(resource.body), signal);
       return;
     } catch (error) {
-      const isLast = tried + 1 >= Math.min(mostTried, empty.length);
-      if (isLast || !(error instanceof Refusal && error.ofRequest)) throw error;
+      if (!(error instanceof Refusal && error.ofRequest)) throw error;
       // It may be the name, the password or the role that is refused: what was kept of them must not stay.
       const left = await service.get(resource.path, signal);
       if ((textAt(left.body, 'UserName') ?? '') !== '') {
         await clear(target, left, signal);
         throw error;
       }
+      if (tried + 1 >= Math.min(mostTried, empty.length)) throw error;
     }
   }
 }
@@ -200,7 +200,7 @@ function lengthOf({ body }: Resource): { least: number; most: number } {
 }
 
 /** Only where the service says it. */
-function checkLength({ body }: Resource, password: string): void {
+export function checkLength({ body }: Resource, password: string): void {
   const least = numberAt(body, 'MinPasswordLength') ?? 0;
   const most = numberAt(body, 'MaxPasswordLength') || Number.POSITIVE_INFINITY;
   if (password.length >= least && password.length <= most) return;

@@ -1,23 +1,35 @@
 import { Fault } from '../../core/errors.ts';
 import { pause } from '../../protocols/redfish/abort.ts';
 import type { ServiceProcessor } from '../capabilities.ts';
-import { type Check, MovedFault, verifyKept } from '../bmc/kept-settings.ts';
+import { type Check, MovedFault, sayingWhatIsDone, verifyKept } from '../bmc/kept-settings.ts';
 import { type Line, labelled } from './labels.ts';
-import { redfishSpReaders, type SpReader, type SpWriter, unknownAttribute } from './sp-attributes.ts';
-import { setAccount, setAddress, setCommunity, setHostname, setNtp, setVlan } from './sp-network.ts';
+import { checkAccount, setAccount } from './sp-account.ts';
+import { redfishSpReaders, type SpCheck, type SpReader, type SpWriter, unknownAttribute } from './sp-attributes.ts';
+import {
+  checkAddress,
+  checkCommunity,
+  checkHostname,
+  checkNtp,
+  checkVlan,
+  setAddress,
+  setCommunity,
+  setHostname,
+  setNtp,
+  setVlan,
+} from './sp-network.ts';
 import type { Target } from './target.ts';
 
 /** Attributes that are set together, and how. */
-export type SpWriters = readonly (readonly [attributes: readonly string[], write: SpWriter])[];
+export type SpWriters = readonly (readonly [attributes: readonly string[], write: SpWriter, check?: SpCheck])[];
 
-/** The address comes last: it may cut the path to the service. */
+/** The account comes after what its old password is needed for, and the address last: it may cut the path to the service. */
 export const redfishSpWriters: SpWriters = [
-  [['userid', 'username', 'password'], setAccount],
-  [['hostname'], setHostname],
-  [['ntp', 'ntpservers'], setNtp],
-  [['community'], setCommunity],
-  [['vlan'], setVlan],
-  [['ip', 'netmask', 'gateway'], setAddress],
+  [['hostname'], setHostname, checkHostname],
+  [['ntp', 'ntpservers'], setNtp, checkNtp],
+  [['community'], setCommunity, checkCommunity],
+  [['vlan'], setVlan, checkVlan],
+  [['userid', 'username', 'password'], setAccount, checkAccount],
+  [['ip', 'netmask', 'gateway'], setAddress, checkAddress],
 ];
 
 export function redfishServiceProcessor(
@@ -37,20 +49,32 @@ export function redfishServiceProcessor(
     async set(settings, signal) {
       const unknown = Object.keys(settings).find((name) => !settable.includes(name));
       if (unknown !== undefined) throw unknownAttribute(unknown, settable);
-      const notes: Line[] = [];
-      for (const [attributes, write] of writers) {
+      const given = writers.flatMap(([attributes, write, check]) => {
         const mine = Object.fromEntries(Object.entries(settings).filter(([name]) => attributes.includes(name)));
-        if (Object.keys(mine).length === 0) continue;
-        const written = await write(target, mine, signal);
+        return Object.keys(mine).length === 0 ? [] : [{ mine, write, check }];
+      });
+      for (const { mine, check } of given) await check?.(mine, target, signal, settings);
+      const notes: Line[] = [];
+      const done: string[] = [];
+      for (const { mine, write } of given) {
+        notes.push(...(await sayingWhatIsDone(done, () => writeOne(target, mine, write))));
+        done.push(...Object.keys(mine));
+      }
+      return labelled(notes);
+
+      async function writeOne(
+        at: Target,
+        mine: Readonly<Record<string, string>>,
+        write: SpWriter,
+      ): Promise<readonly Line[]> {
+        const written = await write(at, mine, signal);
         try {
-          if (!written?.pending)
-            await verifyKept(settingChecks(written?.moved ?? target, readers, mine), pause, signal);
+          if (!written?.pending) await verifyKept(settingChecks(written?.moved ?? at, readers, mine), pause, signal);
         } catch (error) {
           throw written?.moved && error instanceof Fault ? new MovedFault(error) : error;
         }
-        notes.push(...(written?.notes ?? []));
+        return written?.notes ?? [];
       }
-      return labelled(notes);
     },
   };
 }

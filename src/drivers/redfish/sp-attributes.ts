@@ -12,6 +12,14 @@ export type SpWriter = (
   signal: AbortSignal,
 ) => Promise<Written | void>;
 
+/** A Fault says what is wrong with settings before any of `all` those of the call is sent. The BMC may be asked for it. */
+export type SpCheck = (
+  settings: Readonly<Record<string, string>>,
+  target: Target,
+  signal: AbortSignal,
+  all: Readonly<Record<string, string>>,
+) => Promise<void> | void;
+
 export interface Written {
   /** What the user has to do now, if anything. */
   readonly notes?: readonly Line[];

@@ -2,12 +2,10 @@ import { isIP, isIPv4 } from 'node:net';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { checkHostAddress } from '../../core/host-address.ts';
 import type { RedfishService, Resource } from '../../protocols/redfish/client.ts';
-import { memberResources } from '../../protocols/redfish/collection.ts';
-import { at, linkAt, listAt, textAt } from '../../protocols/redfish/json.ts';
-import { rootMember } from '../../protocols/redfish/node-resources.ts';
+import { at, listAt, textAt } from '../../protocols/redfish/json.ts';
 import { isSet } from '../../protocols/redfish/resource.ts';
-import { type Line, message } from './labels.ts';
-import { currentAddress, managementNetwork, type SpWriter, type Written } from './sp-attributes.ts';
+import { message } from './labels.ts';
+import { currentAddress, managementNetwork, type SpCheck, type SpWriter, type Written } from './sp-attributes.ts';
 import { patchOrSettings, type Target, until } from './target.ts';
 
 const hostName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
@@ -27,8 +25,11 @@ async function changePort(target: Target, port: Resource, change: unknown, signa
   return { pending: true, notes: [[message, note]] };
 }
 
-export const setHostname: SpWriter = async (target, { hostname = '' }, signal) => {
+export const checkHostname: SpCheck = ({ hostname = '' }) => {
   if (!hostName.test(hostname)) throw new Fault('invalid', `"${hostname}" is not a host name.`);
+};
+
+export const setHostname: SpWriter = async (target, { hostname = '' }, signal) => {
   const network = await managementNetwork(target, signal);
   const port = await network.port();
   const change = { HostName: hostname };
@@ -37,18 +38,27 @@ export const setHostname: SpWriter = async (target, { hostname = '' }, signal) =
   return {};
 };
 
-export const setNtp: SpWriter = async (target, { ntp, ntpservers }, signal) => {
-  const servers = (ntp ?? ntpservers ?? '').split(',').map((server) => server.trim());
-  const wrong = servers.find((server) => !serverName.test(server) || checkHostAddress(server));
+const serversIn = ({ ntp, ntpservers }: Readonly<Record<string, string>>): readonly string[] =>
+  (ntp ?? ntpservers ?? '').split(',').map((server) => server.trim());
+
+export const checkNtp: SpCheck = (settings) => {
+  const wrong = serversIn(settings).find((server) => !serverName.test(server) || checkHostAddress(server));
   if (wrong !== undefined) throw new Fault('invalid', `"${wrong}" is not the name or address of an NTP server.`);
+};
+
+export const setNtp: SpWriter = async (target, settings, signal) => {
+  const servers = serversIn(settings);
   const protocols = await (await managementNetwork(target, signal)).protocols();
   await target.service.patch(protocols, { NTP: { ProtocolEnabled: true, NTPServers: servers } }, signal);
 };
 
-export const setCommunity: SpWriter = async (target, { community = '' }, signal) => {
+export const checkCommunity: SpCheck = ({ community = '' }) => {
   if (!/^[\x21-\x7e]{1,32}$/.test(community)) {
     throw new Fault('invalid', 'an SNMP community is 1 to 32 printable characters without blanks.');
   }
+};
+
+export const setCommunity: SpWriter = async (target, { community = '' }, signal) => {
   const protocols = await (await managementNetwork(target, signal)).protocols();
   if (at(protocols.body, 'SNMP', 'CommunityStrings') === undefined) {
     throw new Fault('invalid', 'its BMC does not show SNMP communities.');
@@ -59,15 +69,32 @@ export const setCommunity: SpWriter = async (target, { community = '' }, signal)
   await target.service.patch(protocols, { SNMP: { CommunityStrings: [entry] } }, signal);
 };
 
-export const setVlan: SpWriter = async (target, { vlan = '' }, signal) => {
-  const off = vlan === 'off' || vlan === '0';
+const isOff = (vlan: string): boolean => vlan === 'off' || vlan === '0';
+
+export const checkVlan: SpCheck = ({ vlan = '' }) => {
   const id = Number(vlan);
-  if (!off && !(/^\d{1,4}$/.test(vlan) && id >= 1 && id <= 4_094)) {
+  if (!isOff(vlan) && !(/^\d{1,4}$/.test(vlan) && id >= 1 && id <= 4_094)) {
     throw new Fault('invalid', `vlan is a number from 1 to 4094, or off, not "${vlan}".`);
   }
+};
+
+export const setVlan: SpWriter = async (target, { vlan = '' }, signal) => {
   const port = await (await managementNetwork(target, signal)).port();
   if (at(port.body, 'VLAN') === undefined) throw new Fault('invalid', 'its BMC has no VLAN settings.');
-  return changePort(target, port, { VLAN: off ? { VLANEnable: false } : { VLANEnable: true, VLANId: id } }, signal);
+  return changePort(
+    target,
+    port,
+    { VLAN: isOff(vlan) ? { VLANEnable: false } : { VLANEnable: true, VLANId: Number(vlan) } },
+    signal,
+  );
+};
+
+/** Of what is given; what the BMC has instead is known only when it is asked. */
+export const checkAddress: SpCheck = ({ ip = 'dhcp', netmask, gateway }) => {
+  if (ip !== 'dhcp' && !isIPv4(ip)) throw new Fault('invalid', `"${ip}" is not an IPv4 address, nor dhcp.`);
+  if (netmask !== undefined && !isNetmask(netmask))
+    throw new Fault('invalid', `"${netmask}" is not a netmask; give netmask with the address.`);
+  if (gateway !== undefined && !isIPv4(gateway)) throw new Fault('invalid', `"${gateway}" is not an IPv4 gateway.`);
 };
 
 /** Address, mask and gateway are one setting; parts not given stay as they are. */
@@ -157,50 +184,4 @@ export function isNetmask(text: string): boolean {
   const bits = text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
   const inverted = 2 ** 32 - 1 - bits;
   return bits !== 0 && (inverted & (inverted + 1)) === 0;
-}
-
-/** Changes the account with the userid, else with the username. A new username with a password makes a new account. */
-export const setAccount: SpWriter = async (target, { userid, username, password }, signal) => {
-  const { service, access } = target;
-  if (userid === undefined && username === undefined) {
-    throw new Fault(
-      'invalid',
-      'give userid or username with the password; the account that is used to reach it has the username ' +
-        `"${access.username}".`,
-    );
-  }
-  const accountService = await rootMember(service, 'AccountService', signal);
-  const collection = linkAt(accountService?.body, 'Accounts');
-  if (collection === undefined) throw new Fault('invalid', 'its BMC does not show its accounts.');
-  const accounts = await memberResources(service, collection, signal);
-  const [member, wanted] = userid === undefined ? ['UserName', username] : ['Id', userid];
-  const account = accounts.find(({ body }) => textAt(body, member) === wanted);
-  if (account) {
-    const change = {
-      ...(userid !== undefined && username !== undefined ? { UserName: username } : {}),
-      ...(password === undefined ? {} : { Password: password, Enabled: true }),
-    };
-    if (Object.keys(change).length === 0) return {};
-    await service.patch(account, change, signal);
-    return textAt(account.body, 'UserName') === access.username ? { notes: ownChanged(Object.keys(change)) } : {};
-  }
-  if (userid !== undefined || username === undefined || password === undefined) {
-    const which = userid === undefined ? `user "${username}"` : `userid ${userid}`;
-    const ids = accounts.flatMap(({ body }) => textAt(body, 'Id') ?? []);
-    throw new Fault('invalid', `its BMC has no account for ${which}; its userids are ${ids.join(', ')}.`);
-  }
-  const created = { UserName: username, Password: password, RoleId: 'Administrator', Enabled: true };
-  await service.act(collection, created, signal);
-  return {};
-};
-
-/** From now on the BMC refuses what the node's attributes say. */
-function ownChanged(members: readonly string[]): readonly Line[] {
-  const attributes = [
-    ...(members.includes('UserName') ? ['bmcusername'] : []),
-    ...(members.includes('Password') ? ['bmcpassword'] : []),
-  ];
-  return [
-    [message, `This is the account used to reach it: set ${attributes.join(' and ')} of the node to the new value.`],
-  ];
 }
