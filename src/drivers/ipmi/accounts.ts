@@ -135,7 +135,7 @@ async function numberOf(link: IpmiLink, wanted: string, signal: AbortSignal): Pr
 }
 
 /** An account that could not be made whole is not left for somebody to use. */
-async function make(
+export async function make(
   bmc: Bmc,
   channel: number,
   number: number,

@@ -128,7 +128,7 @@ class IpmiCapabilities implements Offered<typeof offers> {
     const bmc = this.#bmc;
     const processor: ServiceProcessor = {
       get: (attribute, signal) => getSetting(bmc, attribute, signal),
-      set: (settings, signal) => setSettings(bmc, settings, signal),
+      set: (settings, signal) => setSettings(bmc, settings, this.#accounts, signal),
     };
     return guarded(processor, bmc.guard);
   }

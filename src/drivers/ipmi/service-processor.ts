@@ -22,20 +22,14 @@ import {
   setLanParameters,
 } from '../../protocols/ipmi/commands/lan.ts';
 import { enableSol, isSolEnabled, setSolBitRate, solBitRate } from '../../protocols/ipmi/commands/sol-settings.ts';
-import {
-  enableUser,
-  getUserAccess,
-  getUserName,
-  privileges,
-  setUserAccess,
-  setUserName,
-  setUserPassword,
-} from '../../protocols/ipmi/commands/users.ts';
+import { getUserName } from '../../protocols/ipmi/commands/users.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
-import { type Check, verifyKept } from '../bmc/kept-settings.ts';
+import { type Accounts, verifyAccount } from '../accounts.ts';
+import { type Check, sayingWhatIsDone, verifyKept } from '../bmc/kept-settings.ts';
 import type { Labelled } from '../capabilities.ts';
 import { type Bmc, difference, readIdentity } from './bmc.ts';
-import { type AccountChange, planSettings, type SettingsPlan, numberedDestination } from './sp-settings.ts';
+import { changeAccount, checkAccount } from './sp-account.ts';
+import { planSettings, type SettingsPlan, numberedDestination } from './sp-settings.ts';
 
 type Reader = (bmc: Bmc, signal: AbortSignal) => Promise<Labelled>;
 
@@ -136,23 +130,6 @@ const addressSources = ['unspecified', 'static', 'dhcp', 'set by the BIOS'] as c
 type AddressSource = (typeof addressSources)[number];
 const addressPoll = 1000;
 
-/** A name, a password, enabled, and able to log in: with the privilege it has, or as administrator if it has none. */
-async function changeAccount(bmc: Bmc, channel: number, account: AccountChange, signal: AbortSignal): Promise<void> {
-  const { userId, name, password } = account;
-  // Some hardware refuses a name that is already the name.
-  if (name !== undefined && (await getUserName(bmc.link, userId, signal)) !== name) {
-    await setUserName(bmc.link, userId, name, signal);
-  }
-  if (password !== undefined) await setUserPassword(bmc.link, userId, password, signal);
-  const access = await getUserAccess(bmc.link, channel, userId, signal);
-  const usable = access.privilege >= privileges.user && access.privilege <= privileges.administrator;
-  if (!usable || !access.messaging) {
-    const privilege = usable ? access.privilege : privileges.administrator;
-    await setUserAccess(bmc.link, channel, userId, privilege, signal);
-  }
-  await enableUser(bmc.link, userId, signal);
-}
-
 async function setSource(bmc: Bmc, channel: number, wanted: AddressSource, signal: AbortSignal): Promise<void> {
   const read = async (aborted: AbortSignal): Promise<string | undefined> => {
     const value = await getLanParameter(bmc.link, channel, 'source', aborted);
@@ -220,23 +197,40 @@ function otherChecks(bmc: Bmc, { alerting, hostname, account, solEnabled, solBit
   return checks;
 }
 
-/** The address comes last: after it the way to the BMC may be another one. */
+/** The address comes last: after it the way to the BMC may be another one. Resolves with what the user has to do now. */
 export async function setSettings(
   bmc: Bmc,
   settings: Readonly<Record<string, string>>,
+  accounts: () => Accounts,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Labelled> {
   const plan = planSettings(settings);
-  const channel = await lanChannel(bmc.link, signal);
-  if (plan.lan.length > 0) await setLanParameters(bmc.link, channel, plan.lan, signal);
-  if (plan.alerting !== undefined) await setAlerting(bmc.link, channel, plan.alerting, signal);
-  if (plan.solBits !== undefined) await setSolBitRate(bmc.link, channel, plan.solBits, signal);
-  if (plan.solEnabled !== undefined) await enableSol(bmc.link, channel, plan.solEnabled, signal);
-  if (plan.hostname !== undefined) await setControllerId(bmc.link, plan.hostname, signal);
-  if (plan.account !== undefined) await changeAccount(bmc, channel, plan.account, signal);
-  const lan = plan.lan.flatMap((setting) => lanChecks(bmc, channel, setting));
-  await verifyKept([...lan, ...otherChecks(bmc, plan)], pause, signal);
-  if (plan.address !== undefined) await move(bmc, channel, plan.address, signal);
+  const { link } = bmc;
+  const { lan, account, alerting, solBits, solEnabled, hostname } = plan;
+  const channel = await lanChannel(link, signal);
+  const before = account && (await checkAccount(bmc, channel, account, plan.address !== undefined, signal));
+  const done: string[] = [];
+  const send = async <T>(names: readonly string[], work: () => Promise<T>): Promise<T> => {
+    const said = await sayingWhatIsDone(done, work);
+    done.push(...names.filter((name) => settings[name] !== undefined));
+    return said;
+  };
+  const otherNames = ['ip', 'alert', 'solbitrate', 'solenabled', 'hostname', 'userid', 'username', 'password'];
+  const lanNames = Object.keys(settings).filter((name) => !otherNames.includes(name));
+  if (lan.length > 0) await send(lanNames, () => setLanParameters(link, channel, lan, signal));
+  if (alerting !== undefined) await send(['alert'], () => setAlerting(link, channel, alerting, signal));
+  if (solBits !== undefined) await send(['solbitrate'], () => setSolBitRate(link, channel, solBits, signal));
+  if (solEnabled !== undefined) await send(['solenabled'], () => enableSol(link, channel, solEnabled, signal));
+  if (hostname !== undefined) await send(['hostname'], () => setControllerId(link, hostname, signal));
+  let todo: string | undefined;
+  if (account && before)
+    todo = await send(['username', 'password'], () => changeAccount(bmc, channel, account, before, signal));
+  const lanToCheck = lan.flatMap((setting) => lanChecks(bmc, channel, setting));
+  await verifyKept([...lanToCheck, ...otherChecks(bmc, plan)], pause, signal);
+  if (account?.password !== undefined && before?.name !== bmc.access.username)
+    await verifyAccount(accounts(), account.name ?? before!.name, { password: account.password }, signal);
+  if (plan.address !== undefined) await sayingWhatIsDone(done, () => move(bmc, channel, plan.address!, signal));
+  return todo === undefined ? {} : { Message: [todo] };
 }
 
 /** How a LAN setting is read back; none for one that only goes with another. */

@@ -100,7 +100,10 @@ function account(settings: Readonly<Record<string, string>>): AccountChange | un
   const { userid = '', username, password } = settings;
   const userId = Number(userid);
   if (!/^\d{1,2}$/.test(userid) || userId < 1 || userId > limits.userId) {
-    throw new Fault('invalid', `give userid, from 1 to ${limits.userId}, together with username and password.`);
+    throw new Fault(
+      'invalid',
+      `give userid, the number of the account from 1 to ${limits.userId}, together with username and password.`,
+    );
   }
   if (username === undefined && password === undefined) {
     throw new Fault('invalid', 'give username, password or both together with userid.');
