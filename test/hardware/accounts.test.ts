@@ -162,3 +162,50 @@ describe('muster bmc', () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(sentence)]);
   });
 });
+
+describe('rspconfig with an account', () => {
+  const home = temporaryDirectory();
+  const run = (...words: string[]) => program(muster, ['rspconfig', ...words], environmentFor(server, home));
+  const note = (text: string) => `Note: ${text}"muster bmc accounts ip" shows the accounts and their userids.\n`;
+
+  it('says that accounts are not read here', async () => {
+    expect(await run('ip', 'userid')).toEqual({ code: 0, stdout: '', stderr: note('userid can only be set; ') });
+    const both = await run('ip', 'ip', 'userid');
+    expect([both.stdout, both.stderr]).toEqual(['ip: BMC IP: 127.132.0.1\n', note('userid can only be set; ')]);
+    for (const name of ['username', 'password']) {
+      const { code, stdout, stderr } = await run('ip', name);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^ip: \S+ Error: The username is invalid\n/);
+      expect(stderr).toContain(note('Give userid=N, username=NAME and password=PASSWORD in one call; '));
+    }
+  });
+
+  it('changes nothing by half, and says what to do', async () => {
+    const before = await accountsOf('ip,rf');
+    for (const [words, ip, rf] of [
+      [
+        ['username=oper'],
+        /give userid, the number of the account from 1 to 63/,
+        /give password together with username/,
+      ],
+      [['userid=9', 'username=fred'], /nobody at userid 9 yet/, /no account for userid "9"/],
+      [['userid=0', 'username=fred', 'password=Leak-Me-44'], /from 1 to 63/, /no account for userid "0"/],
+    ] as const) {
+      const { code, stdout, stderr } = await run('ip,rf', ...words);
+      expect([code, stdout]).toEqual([1, '']);
+      for (const sentence of [ip, rf]) expect(stderr).toMatch(sentence);
+      expect(stderr).not.toMatch(/Leak-Me/);
+    }
+    expect(await accountsOf('ip,rf')).toEqual(before);
+  });
+
+  it('says what to do when the account is that of muster', async () => {
+    expect(await run('ip', 'password=own-Secret1', 'userid=2')).toEqual({
+      code: 0,
+      stdout:
+        'ip: This is the account used to reach it: set bmcpassword of the node to the new value.\n' +
+        'ip: Set password, userid succeeded.\n',
+      stderr: '',
+    });
+  });
+});

@@ -1,5 +1,6 @@
 import { path } from '../client.ts';
 import { UsageError } from '../errors.ts';
+import { noteLine } from '../lines.ts';
 import { codeOf, labelled, type NodeCall, nodeCommand, refuseByKind, refuseForEach } from '../nodes/node-command.ts';
 import { workOnNodes } from '../nodes/work.ts';
 
@@ -41,9 +42,9 @@ export const rspconfig = nodeCommand({
   solenabled, solbitrate                            IPMI: the serial console (serial over LAN)
   ipsrc, ntpservers                                 Redfish and OpenBMC: where its address and time come from
   timesyncmethod, autoreboot, powerrestorepolicy, bootmode, thermalmode, powersupplyredundancy   OpenBMC
-  userid=N username=NAME password=PASSWORD          an account, all in one call`,
+  userid=N username=NAME password=PASSWORD          an account, all in one call; "muster bmc accounts" shows the userids`,
   words: Number.POSITIVE_INFINITY,
-  run(call) {
+  async run(call) {
     const settings = call.words;
     if (settings.length === 0)
       return refuseByKind(call, (mgt) => `options are required when using mgt=${mgt}, see -h.`);
@@ -53,10 +54,18 @@ export const rspconfig = nodeCommand({
         call,
         (mgt) => `Error: Unsupported command: rspconfig ${stranger.split('=', 1)[0]} when using mgt=${mgt}.`,
       );
-    if (settings.some((word) => word === 'username' || word === 'password'))
-      return refuseForEach(call, () => ({ error: 'The username is invalid' }));
+    const { stderr } = call.invocation;
+    const shows = `"muster bmc accounts ${call.range}" shows the accounts and their userids`;
+    if (settings.some((word) => word === 'username' || word === 'password')) {
+      const code = await refuseForEach(call, () => ({ error: 'The username is invalid' }));
+      stderr.line(noteLine(`Give userid=N, username=NAME and password=PASSWORD in one call; ${shows}.`));
+      return code;
+    }
     checkDoubled(settings);
-    return configure(call, settings);
+    const code = await configure(call, settings);
+    // As the reference system, which prints nothing.
+    if (settings.includes('userid')) stderr.line(noteLine(`userid can only be set; ${shows}.`));
+    return code;
   },
 });
 
