@@ -54,9 +54,9 @@ describe('bmcdiscover', () => {
       '127.85.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:bc:00:00:00:00',
       '127.85.0.2,7X00LAB,SN000001,admin,,mp,bmc,02:bc:00:00:00:01',
       '127.85.0.3,7X00LAB,SN000002,admin,,mp,bmc,02:bc:00:00:00:02',
-      expect.stringMatching(/^127\.86\.0\.1,LabServer 2000,SN000000,admin,,mp,redfish,([0-9a-f]{2}:){5}[0-9a-f]{2}$/i),
-      expect.stringMatching(/^127\.86\.0\.2,LabServer 2000,SN000001,admin,,mp,redfish,([0-9a-f]{2}:){5}[0-9a-f]{2}$/i),
-      expect.stringMatching(/^127\.86\.0\.3,LabServer 2000,SN000002,admin,,mp,redfish,([0-9a-f]{2}:){5}[0-9a-f]{2}$/i),
+      expect.stringMatching(/^127\.219\.0\.1,LabServer 2000,SN000000,admin,,mp,redfish,([0-9a-f]{2}:){5}[0-9a-f]{2}$/i),
+      expect.stringMatching(/^127\.219\.0\.2,LabServer 2000,SN000001,admin,,mp,redfish,([0-9a-f]{2}:){5}[0-9a-f]{2}$/i),
+      expect.stringMatching(/^127\.219\.0\.3,LabServer 2000,SN000002,admin,,mp,redfish,([0-9a-f]{2}:){5}[0-9a-f]{2}$/i),
     ]);
   });
 
@@ -75,7 +75,7 @@ describe('bmcdiscover', () => {
     const reply = await find('iprange=127.85.0.1;127.219.0.1,bmcuser=admin,bmcpw=Wr0ngHere');
     expect(reply.json).toEqual([
       expect.stringMatching(/^127\.85\.0\.1,,,admin,,mp,bmc,,the user "admin" or the password is wrong/),
-      expect.stringMatching(/^127\.86\.0\.1,,,admin,,mp,redfish,,the user "admin" or the password is wrong/),
+      expect.stringMatching(/^127\.219\.0\.1,,,admin,,mp,redfish,,the user "admin" or the password is wrong/),
     ]);
     expect(await refusedLogins()).toBe(before + 1);
     expect(reply.text).not.toContain('Wr0ngHere');
@@ -166,7 +166,7 @@ describe('a search', () => {
       await check('192.0.2.1', 'bmcuser=admin,bmcpw=Str4yPassword'),
     ]) {
       expect(errorOf(reply)).toEqual([403, 1]);
-      expect(reply.json.error[0]).toMatch(/is outside the networks of BMCs \(127\.85\.0\.0\/16, 127\.86/);
+      expect(reply.json.error[0]).toMatch(/is outside the networks of BMCs \(127\.85\.0\.0\/16, 127\.219/);
     }
   });
 
