@@ -80,7 +80,7 @@ describe('what is set is read back', () => {
     await expect(serviceProcessor.set({ community: 'private' }, signal)).rejects.toThrow(
       'accepted community but did not keep it: wanted "private", found "public".',
     );
-    await expect(serviceProcessor.set({ community: 'public' }, signal)).resolves.toBeUndefined();
+    await expect(serviceProcessor.set({ community: 'public' }, signal)).resolves.toEqual({});
   });
 });
 
