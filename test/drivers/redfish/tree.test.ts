@@ -569,12 +569,6 @@ describe('the BMC', () => {
       `${manager}/Protocol`,
       { SNMP: { CommunityStrings: [{ Name: 'first', CommunityString: 'private' }] } },
     ],
-    [
-      { userid: '2', username: 'x', password: 'pw' },
-      '/redfish/v1/Accounts/2',
-      { UserName: 'x', Password: 'pw', Enabled: true },
-    ],
-    [{ username: 'oper', password: 'pw' }, '/redfish/v1/Accounts/2', { Password: 'pw', Enabled: true }],
     [{ autoreboot: '0' }, system, { Boot: { AutomaticRetryConfig: 'Disabled' } }],
     [{ powerrestorepolicy: 'always_on' }, system, { PowerRestorePolicy: 'AlwaysOn' }],
     [{ timesyncmethod: 'manual' }, `${manager}/Protocol`, { NTP: { ProtocolEnabled: false } }],
@@ -610,14 +604,6 @@ describe('the BMC', () => {
     expect(patches.map(([path]) => path)).toEqual([`${manager}/lan`, settingsPath]);
   });
 
-  it('gets an account that is not there yet', async () => {
-    const { sp, orders } = spOf();
-    await sp.set({ username: 'new', password: 'pw' }, signal);
-    expect(orders).toEqual([
-      ['/redfish/v1/Accounts', { UserName: 'new', Password: 'pw', RoleId: 'Administrator', Enabled: true }],
-    ]);
-  });
-
   it.each([
     [{ ip: '10.0.0.300' }, /"10.0.0.300" is not an IPv4 address/],
     [{ netmask: '255.0.255.0' }, /is not a netmask/],
@@ -627,7 +613,10 @@ describe('the BMC', () => {
     [{ ntp: 'a,,b' }, /is not the name or address of an NTP server/],
     [{ community: 'a\nb' }, /1 to 32 printable/],
     [{ password: 'pw' }, /give userid or username with the password; .* username "admin"/],
-    [{ userid: '9', username: 'x', password: 'y' }, /no account for userid 9; its userids are 1, 2/],
+    [
+      { userid: '9', username: 'x', password: 'y' },
+      /no account for userid "9"; its userids are 1 \(admin\), 2 \(oper\)\./,
+    ],
     [{ autoreboot: '2' }, /autoreboot is one of 0, 1, not "2"/],
     [{ garp: '1' }, /no attribute garp over Redfish; known are autoreboot,/],
     [{ constructor: '1' }, /no attribute constructor/],

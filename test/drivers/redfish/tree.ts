@@ -47,6 +47,8 @@ export function treeTarget(
     await ordered(path, body);
   };
   const service = {
+    // For a login of its own, which a tree cannot answer: nothing listens there.
+    endpoint: { address: '127.0.0.1', port: 1 },
     root: () => get('/redfish/v1/'),
     find,
     get,
