@@ -88,8 +88,11 @@ test('a machine boots to its login, which takes what is typed', async () => {
         await mkdir(join(directory, 'tftp'));
         await writeFile(join(directory, 'disk.img'), loginDisk('vm0'));
       },
-      // The firmware leaves the serial port to what it boots.
-      qemu: (machine) => talkerArguments(machine).map((words) => words.replace(',graphics=off', '')),
+      // The firmware leaves the serial port to what it boots, and waits: QEMU throws away what is printed before somebody reads.
+      qemu: (machine) => [
+        ...talkerArguments(machine).map((words) => words.replace(',graphics=off', '')),
+        '-boot menu=on,splash-time=3000',
+      ],
     },
   });
   try {
