@@ -55,7 +55,9 @@ test('a worker that dies is followed by the next, and comes first again when it 
   const { server } = cluster;
   await first.kill();
   await expect.poll(bootServers, { timeout: 30_000 }).toEqual({ n1: '10.9.0.12', ...others });
-  expect(server.output()).toContain('n1 now boots from the service node sn2, the first in servicenode that serves');
+  await expect
+    .poll(() => server.output())
+    .toContain('n1 now boots from the service node sn2, the first in servicenode that serves');
   first = await cluster.worker('sn1', { environment: boot });
   await expect.poll(bootServers, { timeout: 30_000 }).toEqual({ n1: '10.9.0.11', ...others });
 });
@@ -71,7 +73,9 @@ test('a change of definitions is followed', async () => {
   await expect.poll(bootServers, { timeout: 10_000 }).toEqual({ n1: '10.9.0.12', ...others });
   await server.ok('PUT', '/nodes/n1', { servicenode: '' });
   await expect.poll(bootServers, { timeout: 10_000 }).toEqual({ n1: '', ...others });
-  expect(server.output()).toContain('n1 now boots from the server: no service node serves boot files for them.');
+  await expect
+    .poll(() => server.output())
+    .toContain('n1 now boots from the server: no service node serves boot files for them.');
 });
 
 test('the list of servers says who serves boot files, and why somebody does not', async () => {
