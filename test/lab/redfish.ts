@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { labAddresses } from './addresses.ts';
+import { labAccounts, labAddresses } from './addresses.ts';
 import { refuseBound } from './bound.ts';
 import { openChannel } from './channel.ts';
 import { type BiosMakerName, biosMakerNames } from './redfish/bios-makers.ts';
@@ -55,6 +55,14 @@ export interface RedfishLab {
   log(index: number, message: string, severity?: 'OK' | 'Warning' | 'Critical'): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** How a driver reaches service i, as the administrator. */
+export const accessTo = (lab: RedfishLab, index: number) => ({
+  node: `n${index}`,
+  address: lab.addresses[index]!,
+  port: lab.port,
+  ...labAccounts.administrator,
+});
 
 const program = join(import.meta.dirname, 'redfish/main.ts');
 const usualKinds: readonly RedfishKind[] = ['plain', 'plain', 'plain', 'sparse', 'openbmc'];

@@ -29,7 +29,7 @@ import { type Check, sayingWhatIsDone, verifyKept } from '../bmc/kept-settings.t
 import type { Labelled } from '../capabilities.ts';
 import { type Bmc, difference, readIdentity } from './bmc.ts';
 import { changeAccount, checkAccount } from './sp-account.ts';
-import { planSettings, type SettingsPlan, numberedDestination } from './sp-settings.ts';
+import { lanNamesIn, planSettings, type SettingsPlan, numberedDestination } from './sp-settings.ts';
 
 type Reader = (bmc: Bmc, signal: AbortSignal) => Promise<Labelled>;
 
@@ -215,9 +215,7 @@ export async function setSettings(
     done.push(...names.filter((name) => settings[name] !== undefined));
     return said;
   };
-  const otherNames = ['ip', 'alert', 'solbitrate', 'solenabled', 'hostname', 'userid', 'username', 'password'];
-  const lanNames = Object.keys(settings).filter((name) => !otherNames.includes(name));
-  if (lan.length > 0) await send(lanNames, () => setLanParameters(link, channel, lan, signal));
+  if (lan.length > 0) await send(lanNamesIn(settings), () => setLanParameters(link, channel, lan, signal));
   if (alerting !== undefined) await send(['alert'], () => setAlerting(link, channel, alerting, signal));
   if (solBits !== undefined) await send(['solbitrate'], () => setSolBitRate(link, channel, solBits, signal));
   if (solEnabled !== undefined) await send(['solenabled'], () => enableSol(link, channel, solEnabled, signal));

@@ -39,6 +39,10 @@ export const numberedDestination = /^snmpdest([1-9]|1[0-5])$/;
 const accountNames = ['userid', 'username', 'password'];
 const otherNames = ['ip', 'alert', 'hostname', 'solenabled', 'solbitrate', ...accountNames];
 
+/** The names of what `SettingsPlan.lan` changes. */
+export const lanNamesIn = (settings: Readonly<Record<string, string>>): readonly string[] =>
+  Object.keys(settings).filter((name) => !otherNames.includes(name));
+
 function wrong(name: string, value: string, want: string): Fault {
   return new Fault('invalid', `the value "${value}" of ${name} is not ${want}.`);
 }

@@ -54,27 +54,23 @@ export function redfishServiceProcessor(
         return Object.keys(mine).length === 0 ? [] : [{ mine, write, check }];
       });
       for (const { mine, check } of given) await check?.(mine, target, signal, settings);
-      const notes: Line[] = [];
-      const done: string[] = [];
-      for (const { mine, write } of given) {
-        notes.push(...(await sayingWhatIsDone(done, () => writeOne(target, mine, write))));
-        done.push(...Object.keys(mine));
-      }
-      return labelled(notes);
-
-      async function writeOne(
-        at: Target,
-        mine: Readonly<Record<string, string>>,
-        write: SpWriter,
-      ): Promise<readonly Line[]> {
-        const written = await write(at, mine, signal);
+      const writeOne = async (mine: Readonly<Record<string, string>>, write: SpWriter): Promise<readonly Line[]> => {
+        const written = await write(target, mine, signal);
         try {
-          if (!written?.pending) await verifyKept(settingChecks(written?.moved ?? at, readers, mine), pause, signal);
+          if (!written?.pending)
+            await verifyKept(settingChecks(written?.moved ?? target, readers, mine), pause, signal);
         } catch (error) {
           throw written?.moved && error instanceof Fault ? new MovedFault(error) : error;
         }
         return written?.notes ?? [];
+      };
+      const notes: Line[] = [];
+      const done: string[] = [];
+      for (const { mine, write } of given) {
+        notes.push(...(await sayingWhatIsDone(done, () => writeOne(mine, write))));
+        done.push(...Object.keys(mine));
       }
+      return labelled(notes);
     },
   };
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Capabilities } from '../../../src/drivers/capabilities.ts';
 import type { Driver } from '../../../src/drivers/driver.ts';
 import { openbmcDriver } from '../../../src/drivers/openbmc/index.ts';
-import { type RedfishLab, startRedfish } from '../../lab/redfish.ts';
+import { accessTo, type RedfishLab, startRedfish } from '../../lab/redfish.ts';
 import { memoryTrust } from '../../protocols/redfish/memory-trust.ts';
 
 /** Places in the lab: one with the older resources, one with the newer ones. */
@@ -22,14 +22,7 @@ afterAll(async () => {
   await lab.stop();
 });
 
-const of = (index: number) =>
-  driver.connect({
-    node: `n${index}`,
-    address: lab.addresses[index]!,
-    port: lab.port,
-    username: 'admin',
-    password: 'secret',
-  }) as Required<Capabilities>;
+const of = (index: number) => driver.connect(accessTo(lab, index)) as Required<Capabilities>;
 
 describe('power', () => {
   it.each([

@@ -3,7 +3,7 @@ import type { Capabilities } from '../../../src/drivers/capabilities.ts';
 import type { Driver } from '../../../src/drivers/driver.ts';
 import { redfishDriver } from '../../../src/drivers/redfish/index.ts';
 import type { RedfishKind } from '../../lab/redfish/protocol.ts';
-import { type RedfishLab, startRedfish } from '../../lab/redfish.ts';
+import { accessTo, type RedfishLab, startRedfish } from '../../lab/redfish.ts';
 import { memoryTrust } from '../../protocols/redfish/memory-trust.ts';
 
 const signal = new AbortController().signal;
@@ -25,16 +25,7 @@ afterEach(async () => {
 });
 
 const of = (index: number, account: { username?: string; password?: string } = {}) =>
-  (
-    driver.connect({
-      node: `n${index}`,
-      address: lab.addresses[index]!,
-      port: lab.port,
-      username: 'admin',
-      password: 'secret',
-      ...account,
-    }) as Required<Capabilities>
-  ).accounts;
+  (driver.connect({ ...accessTo(lab, index), ...account }) as Required<Capabilities>).accounts;
 
 const inLab = async (index: number, name: string) =>
   (await lab.state(index)).accounts.find(({ username }) => username === name);

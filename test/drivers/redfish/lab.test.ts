@@ -3,7 +3,7 @@ import type { Driver } from '../../../src/drivers/driver.ts';
 import { openbmcDriver } from '../../../src/drivers/openbmc/index.ts';
 import { redfishDriver } from '../../../src/drivers/redfish/index.ts';
 import { Unreachable } from '../../../src/core/errors.ts';
-import { type RedfishLab, startRedfish } from '../../lab/redfish.ts';
+import { accessTo, type RedfishLab, startRedfish } from '../../lab/redfish.ts';
 import { memoryTrust } from '../../protocols/redfish/memory-trust.ts';
 
 /** By kind, the services of the lab: two plain ones, since every second one is of the newer style. */
@@ -35,14 +35,7 @@ afterAll(async () => {
 });
 
 const of = (index: number, account: { username?: string; password?: string } = {}) => {
-  const access = {
-    node: `n${index}`,
-    address: lab.addresses[index]!,
-    port: lab.port,
-    username: 'admin',
-    password: 'secret',
-  };
-  const capabilities = (index === openbmc ? openBmc : redfish).connect({ ...access, ...account });
+  const capabilities = (index === openbmc ? openBmc : redfish).connect({ ...accessTo(lab, index), ...account });
   return capabilities as Required<typeof capabilities>;
 };
 
@@ -254,13 +247,7 @@ describe('the BMC', () => {
     const address = '127.40.0.200';
     await of(moving).serviceProcessor.set({ ip: address }, signal);
     expect((await lab.state(moving)).address).toBe(address);
-    const moved = redfish.connect({
-      node: `n${moving}`,
-      address,
-      port: lab.port,
-      username: 'admin',
-      password: 'secret',
-    });
+    const moved = redfish.connect({ ...accessTo(lab, moving), address });
     expect(await moved.power!.state(signal)).toBe('off');
     expect((await lab.state(moving)).sessionsOpened).toBe(1);
   });

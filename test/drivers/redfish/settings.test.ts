@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Capabilities } from '../../../src/drivers/capabilities.ts';
 import type { Driver } from '../../../src/drivers/driver.ts';
 import { redfishDriver } from '../../../src/drivers/redfish/index.ts';
-import { type RedfishLab, startRedfish } from '../../lab/redfish.ts';
+import { accessTo, type RedfishLab, startRedfish } from '../../lab/redfish.ts';
 import { redfishServiceProcessor } from '../../../src/drivers/redfish/service-processor.ts';
 import { serverTree, treeTarget } from './tree.ts';
 import { memoryTrust } from '../../protocols/redfish/memory-trust.ts';
@@ -28,14 +28,7 @@ beforeEach(() => {
 afterEach(() => driver.close());
 
 const of = (index: number, given: { node?: string; address?: string; password?: string } = {}) =>
-  driver.connect({
-    node: `n${index}`,
-    address: lab.addresses[index]!,
-    port: lab.port,
-    username: 'admin',
-    password: 'secret',
-    ...given,
-  }) as Required<Capabilities>;
+  driver.connect({ ...accessTo(lab, index), ...given }) as Required<Capabilities>;
 
 describe('a power limit that the service forgets when it is off', () => {
   it('is turned on again as it was last', async () => {

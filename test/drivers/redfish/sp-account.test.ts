@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Capabilities } from '../../../src/drivers/capabilities.ts';
 import type { Driver } from '../../../src/drivers/driver.ts';
 import { redfishDriver } from '../../../src/drivers/redfish/index.ts';
-import { type RedfishLab, startRedfish } from '../../lab/redfish.ts';
+import { accessTo, type RedfishLab, startRedfish } from '../../lab/redfish.ts';
 import { memoryTrust } from '../../protocols/redfish/memory-trust.ts';
 
 const signal = new AbortController().signal;
@@ -21,14 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => driver.close());
 
-const of = (index: number) =>
-  driver.connect({
-    node: `n${index}`,
-    address: lab.addresses[index]!,
-    port: lab.port,
-    username: 'admin',
-    password: 'secret',
-  }) as Required<Capabilities>;
+const of = (index: number) => driver.connect(accessTo(lab, index)) as Required<Capabilities>;
 const set = (index: number, settings: Readonly<Record<string, string>>) =>
   of(index).serviceProcessor.set(settings, signal);
 const inLab = async (index: number, name: string) =>
