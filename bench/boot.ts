@@ -83,7 +83,7 @@ async function startPlainNginx(directory: string): Promise<Running & { readonly 
 }
 
 const install = (...names: string[]): void =>
-  installMissing(
+  void installMissing(
     testPackages.filter(({ name }) => names.includes(name)),
     'the benchmarks of network boot',
   );

@@ -1,6 +1,6 @@
 // Debian packages that tests and labs call, and their installation.
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
 export interface DebianPackage {
@@ -221,35 +221,61 @@ function update(): void {
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-function install(packages: readonly DebianPackage[], purpose: string): void {
-  if (packages.length === 0) return;
-  const reasons = packages.map(({ name, why }) => `${name} (${why})`).join(', ');
-  if (process.env['MUSTER_INSTALL'] === 'no') {
-    console.error(`muster: not installing for ${purpose}, as MUSTER_INSTALL is no: ${reasons}`);
-    return;
-  }
-  console.error(`muster: installing for ${purpose} with apt-get (MUSTER_INSTALL=no prevents it): ${reasons}`);
-  const attempt = () => apt('install', '-y', '--no-install-recommends', ...packages.map(({ name }) => name));
-  let result = attempt();
-  if (result.status !== 0) {
-    update();
-    result = attempt();
-  }
-  if (result.status === 0) return;
-  const reason = result.error?.message ?? result.stderr.trim();
-  const effect = packages.every(({ optional }) => optional) ? 'will be left out' : 'will fail';
-  console.error(`muster: that failed, and what needs them ${effect}: ${reason}`);
+/** Why nothing can be installed here; undefined if it can. */
+function obstacle(): string | undefined {
+  if (process.env['MUSTER_INSTALL'] === 'no') return 'MUSTER_INSTALL is no';
+  if (!isInstalled('apt-get')) return 'there is no apt-get here';
+  const may = process.getuid?.() === 0 || spawnSync('sudo', ['-n', 'true']).status === 0;
+  return may ? undefined : 'that needs root, or sudo without a password';
 }
 
-/** Installs those that are missing. Optional ones apart, so that they cannot keep the others out. */
-export function installMissing(packages: readonly DebianPackage[], purpose: string): void {
-  const missing = packages.filter(({ program }) => !isInstalled(program));
-  install(
-    missing.filter(({ optional }) => !optional),
-    purpose,
-  );
-  install(
-    missing.filter(({ optional }) => optional),
-    purpose,
-  );
+/** At a terminal somebody is asked first. */
+function agreed(): boolean {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return true;
+  process.stderr.write('muster: install them now? [Y/n] ');
+  const answer = Buffer.alloc(80);
+  return !/^\s*n/i.test(answer.toString('utf8', 0, readSync(0, answer)));
+}
+
+/** Those that dpkg has not set up to their end, or does not know. */
+function notSetUp(packages: readonly DebianPackage[]): readonly DebianPackage[] {
+  const query = ['-W', '-f', '${Package} ${db:Status-Abbrev}\n', ...packages.map(({ name }) => name)];
+  const lines = spawnSync('dpkg-query', query, { encoding: 'utf8' }).stdout.split('\n');
+  return packages.filter(({ name }) => !lines.some((line) => line.startsWith(`${name} ii`)));
+}
+
+/**
+ * Installs those that are missing, and answers those that still are: one that cannot be installed costs no other. Optional ones are tried
+ * apart, so that they cannot keep the others out.
+ */
+export function installMissing(wanted: readonly DebianPackage[], purpose: string): readonly DebianPackage[] {
+  const missing = wanted.filter(({ program }) => !isInstalled(program));
+  if (missing.length === 0) return [];
+  const reasons = missing.map(({ name, why }) => `${name} (${why})`).join(', ');
+  const reason = obstacle();
+  if (reason !== undefined) {
+    console.error(`muster: not installing for ${purpose}, as ${reason}: ${reasons}`);
+    return missing;
+  }
+  console.error(`muster: installing for ${purpose} with apt-get (MUSTER_INSTALL=no prevents it): ${reasons}`);
+  if (!agreed()) return missing;
+  const attempt = (packages: readonly DebianPackage[]) =>
+    apt('install', '-y', '--no-install-recommends', ...packages.map(({ name }) => name));
+  const [must, may] = [missing.filter(({ optional }) => !optional), missing.filter(({ optional }) => optional)];
+  const kinds = [must, may].filter(({ length }) => length > 0);
+  if (kinds.every((packages) => attempt(packages).status === 0)) return [];
+  update();
+  const failed = kinds
+    .filter((packages) => attempt(packages).status !== 0)
+    .flatMap((packages) => notSetUp(packages))
+    .filter((each) => {
+      const { status, error, stderr } = attempt([each]);
+      const isThere = notSetUp([each]).length === 0;
+      if (!isThere)
+        console.error(
+          `muster: ${each.name} cannot be installed: ${error?.message ?? (stderr.trim() || `apt-get ended with ${status}`)}`,
+        );
+      return !isThere;
+    });
+  return failed;
 }
