@@ -1,37 +1,37 @@
 import { defineConfig } from 'vitest/config';
-import { FailedFiles } from './test/harness/failed-files.ts';
-import { LongestFirst } from './test/harness/sequencer.ts';
-import { SlowestFiles } from './test/harness/slowest-files.ts';
-import { chosenPostgresFiles, postgresFiles, sharingFiles } from './test/harness/test-files.ts';
+import { LongestFirst } from './test/suite/order.ts';
+import { currentPlan } from './test/suite/plan.ts';
+import { SuiteReport } from './test/suite/report.ts';
 
-const sharing = sharingFiles();
-/** All that can run on PostgreSQL does; else all run on SQLite, and some of them on PostgreSQL too. */
-const allOnPostgres = process.env['MUSTER_TEST_DATABASE'] === 'postgresql';
-const onPostgres = {
-  extends: true,
-  test: {
-    name: 'postgresql',
-    include: allOnPostgres ? postgresFiles() : chosenPostgresFiles(),
+const plan = currentPlan();
+
+/** Files that run in one way; those of a later phase begin when the earlier have ended. */
+const project = (name: string, include: readonly string[], more: object = {}, phase = 0) => ({
+  extends: true as const,
+  test: { name, include: [...include], sequence: { groupOrder: phase }, ...more },
+});
+
+const projects = [
+  project('apart', plan.apart),
+  project('sharing', plan.sharing, { isolate: false }),
+  project('postgresql', plan.postgresql, {
     globalSetup: 'test/harness/start-postgresql.ts',
     env: { MUSTER_TEST_ON: 'postgresql' },
-  },
-} as const;
+  }),
+  project('long', plan.long, { env: { MUSTER_FUZZ_RUNS: '20', MUSTER_POLICY_RUNS: '500' } }),
+  project('alone', plan.alone, { maxWorkers: 1 }, 1),
+];
 
 export default defineConfig({
   test: {
-    projects: allOnPostgres
-      ? [onPostgres]
-      : [
-          // Tests start servers, take file locks and load native modules: one process per file keeps them apart.
-          { extends: true, test: { name: 'apart', include: ['test/**/*.test.ts'], exclude: sharing } },
-          { extends: true, test: { name: 'sharing', include: sharing, isolate: false } },
-          onPostgres,
-        ],
+    // One without files would take all that there are.
+    projects: projects.filter(({ test }) => test.include.length > 0),
     pool: 'forks',
     // More than processors: many tests wait for somebody.
-    maxWorkers: 4,
+    maxWorkers: Number(process.env['MUSTER_TEST_WORKERS'] ?? 4),
+    setupFiles: 'test/suite/in-worker.ts',
     sequence: { sequencer: LongestFirst },
-    reporters: ['default', new SlowestFiles(), new FailedFiles()],
+    reporters: ['default', new SuiteReport()],
     // For all tests: what takes long on a busy machine differs from machine to machine. A test that passes takes far less.
     testTimeout: 240_000,
     hookTimeout: 300_000,

@@ -1,95 +1,133 @@
-// Installs the programs that tests call, if any is missing, and runs the tests. `--database postgresql` runs all that can be on PostgreSQL;
-// other arguments go to vitest.
-import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// Installs the programs that tests call, if any is missing, and runs the tests: CONTRIBUTING.md lists the words that it takes.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { compileCache } from '../src/core/home.ts';
-import { installMissing, testPackages } from './packages.ts';
+import { reachedSince } from '../test/suite/changed.ts';
+import { type TestFile, testFiles } from '../test/suite/files.ts';
+import { groupNames, needs } from '../test/suite/needs.ts';
+import { type Choice, planOf, pathsOf } from '../test/suite/plan.ts';
+import type { FailedFile } from '../test/suite/report.ts';
+import { writeTimes } from '../test/suite/times.ts';
+import { provide, type Unmet, unmetNeeds } from './test/unmet.ts';
+import { canBeApart, openRunner, type Runner } from './test/vitest.ts';
+import { readWords, type Words, WrongWords } from './test/words.ts';
 
-const checkout = join(import.meta.dirname, '..');
+const results = join(import.meta.dirname, '../test-results');
 /** A test that fails only beside others is one to make steady. More than these at once are something else. */
-const mostAgain = 5;
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-let ended = false;
+const mostAgain = 20;
 
-/**
- * Processes and mounts of the tests are in namespaces of their own, so that none outlives them or us, whatever fails. A shell is the first
- * process there, since that one has to take care of processes whose parents have gone. Network namespaces are called by the numbers of
- * processes, which are the same in every run: each run has a list of its own.
- */
-const withUs = ['setpriv', '--pdeathsig', 'KILL'];
-const apart = [...withUs, 'unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-const first = ['bash', '-c', 'mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns; "$@"; exit $?', 'tests'];
+const began = Date.now();
+const say = (text: string): void => console.error(`muster: ${text}`);
 
-const canBeApart = spawnSync(apart[0]!, [...apart.slice(1), 'true']).status === 0;
-if (!canBeApart) console.error('muster: no namespaces can be made here: what tests start may stay if they fail.');
-
-installMissing(testPackages, 'the tests');
-// Sockets are in it, whose paths must be short.
-const scratch = mkdtempSync(join(tmpdir(), 'mt-'));
-// Daemons of tests run as other users too.
-chmodSync(scratch, 0o755);
-// Somebody who outlives us, also if we are killed, and reads until we have gone.
-const remove = 'cat > /dev/null; until rm -rf -- "$1"; do sleep 0.2; done';
-const cleaner = spawn('sh', ['-c', remove, 'cleaner', scratch], {
-  detached: true,
-  stdio: ['pipe', 'ignore', 'ignore'],
-});
-const { database, rest } = chosenDatabase(process.argv.slice(2));
-const failedFiles = join(scratch, 'failed-files');
-// Each file of tests has a process, and most start more: they compile nothing twice.
-const env = {
-  ...process.env,
-  TMPDIR: scratch,
-  NODE_COMPILE_CACHE: compileCache,
-  MUSTER_FAILED_FILES: failedFiles,
-  ...(database !== undefined && { MUSTER_TEST_DATABASE: database }),
-};
-let code = await vitest(rest);
-const alone = code === 0 ? [] : failed();
-if (rest.length === 0 && alone.length > 0 && alone.length <= mostAgain) {
-  const names = alone.map((file) => `  ${file}`).join('\n');
-  console.error(`\nmuster: these files failed beside others. They run once more, alone:\n${names}\n`);
-  code = await vitest([...alone, '--maxWorkers', '1']);
-  if (code === 0)
-    console.error(`\nmuster: passed alone, failed beside others (above): tests to make steady:\n${names}\n`);
+/** The files that the words name, in whatever way; undefined if they name none. */
+function named({ files, changedSince }: Words): readonly string[] | undefined {
+  if (changedSince !== undefined) return reachedSince(changedSince);
+  if (files.length === 0) return undefined;
+  return testFiles().flatMap(({ path }) => (files.some((part) => path.includes(part)) ? [path] : []));
 }
-process.exitCode = code;
-// We exit when it has.
-cleaner.stdin.end();
 
-function vitest(more: readonly string[]): Promise<number> {
-  const words = [process.execPath, join(checkout, 'node_modules/vitest/vitest.mjs'), 'run', ...more];
-  const [program = '', ...args] = canBeApart ? [...apart, ...first, ...words] : words;
-  const child = spawn(program, args, { cwd: checkout, stdio: 'inherit', env });
-  const end = (signal: NodeJS.Signals) => {
-    ended = true;
-    child.kill(canBeApart ? 'SIGKILL' : signal);
+function choiceOf(words: Words): Choice {
+  const only = named(words);
+  return {
+    part: words.part,
+    onPostgres: words.onPostgres,
+    unmet: [],
+    ...(words.groups.length > 0 && { groups: words.groups }),
+    ...(only && { only }),
   };
-  for (const signal of signals) process.on(signal, end);
-  return new Promise((resolve) =>
-    child.once('exit', (status) => {
-      for (const signal of signals) process.off(signal, end);
-      resolve(status ?? 1);
-    }),
-  );
 }
 
-/** Files with tests that failed. None if the run did not come to its end. */
-function failed(): readonly string[] {
-  if (ended || !existsSync(failedFiles)) return [];
-  return readFileSync(failedFiles, 'utf8').split('\n').filter(Boolean);
-}
-
-/** Takes `--database NAME` out of the words. */
-function chosenDatabase(given: readonly string[]): { database: string | undefined; rest: readonly string[] } {
-  const at = given.indexOf('--database');
-  if (at < 0) return { database: undefined, rest: given };
-  const name = given[at + 1];
-  if (name !== 'postgresql' && name !== 'sqlite') {
-    console.error('muster: --database takes postgresql or sqlite.');
-    process.exit(2);
+/** One line for each group that does not run, why, and how to run it. */
+function sayLeftOut(files: readonly TestFile[], unmet: readonly Unmet[], part: Words['part']): number {
+  let count = 0;
+  for (const { need, why, how } of unmet) {
+    const own = files.filter(
+      (file) => file.needs.find(({ name }) => unmet.some((each) => each.need.name === name)) === need,
+    );
+    if (own.length === 0) continue;
+    count += own.length;
+    say(
+      `left out ${own.length} files with ${need.what}: ${why}. To run them: ${how}, then npm test -- --group ${need.name}`,
+    );
   }
-  return { database: name, rest: [...given.slice(0, at), ...given.slice(at + 2)] };
+  if (part === 'quick')
+    for (const { name, what, machines } of needs)
+      if (machines) say(`not part of npm test: ${name} (${what}). To run them: npm run test:machines`);
+  return count;
+}
+
+/** Runs files that failed once more, alone. Names what passes then, and keeps it for whoever makes it steady. */
+async function again(runner: Runner, choice: Choice, words: Words, failed: readonly FailedFile[]): Promise<number> {
+  const paths = [...new Set(failed.map(({ file }) => file))];
+  say(`these files failed. They run once more, alone:\n${paths.map((path) => `  ${path}`).join('\n')}\n`);
+  const load = loadavg();
+  const { code, report } = await runner.run(planOf({ ...choice, only: paths }), words.others, {
+    MUSTER_TEST_WORKERS: '1',
+  });
+  const still = new Set(report?.failed.map(({ file }) => file));
+  const flaky = report ? failed.filter(({ file }) => !still.has(file)) : [];
+  if (flaky.length === 0) return code;
+  mkdirSync(results, { recursive: true });
+  writeFileSync(join(results, 'flaky.json'), `${JSON.stringify({ load, files: flaky }, undefined, 2)}\n`);
+  say('passed alone, failed beside others; test-results/flaky.json has what they and their servers said:');
+  for (const { file, tests } of flaky) for (const { name } of tests) console.error(`  ${file}: ${name}`);
+  return code;
+}
+
+async function runTests(words: Words): Promise<number> {
+  const choice = choiceOf(words);
+  const all = new Set(pathsOf(planOf(choice)));
+  const files = testFiles().filter(({ path }) => all.has(path));
+  if (words.list) {
+    for (const { path, group } of files) console.log(`${group.padEnd(14)} ${path}`);
+    return 0;
+  }
+  const wanted = needs.filter((need) => files.some((file) => file.needs.includes(need)));
+  const unmet = unmetNeeds(provide(wanted), canBeApart);
+  const possible: Choice = { ...choice, unmet: unmet.map(({ need }) => need.name) };
+  rmSync(join(results, 'flaky.json'), { force: true });
+  const runner = openRunner();
+  try {
+    const code = await runPlan(runner, possible, words, files.length === 0);
+    const left = sayLeftOut(files, unmet, words.part);
+    const also = left > 0 ? `; ${left} files were left out (above)` : '';
+    say(`${code === 0 ? 'passed' : 'failed'} after ${minutes(Date.now() - began)}${also}.`);
+    return code === 0 && words.complete && left > 0 ? 1 : code;
+  } finally {
+    runner.close();
+  }
+}
+
+async function runPlan(runner: Runner, choice: Choice, words: Words, isEmpty: boolean): Promise<number> {
+  const plan = planOf(choice);
+  // Another root has files of its own.
+  const isForeign = words.others.includes('--root');
+  if (pathsOf(plan).length === 0 && !isForeign) {
+    say(isEmpty ? 'no file of tests is meant by these words.' : 'no file of tests can run here.');
+    return isEmpty && words.changedSince === undefined ? 1 : 0;
+  }
+  const isAboutMachines = words.part === 'machines';
+  // Emulated machines keep a processor busy each.
+  const workers = isAboutMachines ? { MUSTER_TEST_WORKERS: String(Math.max(2, availableParallelism())) } : {};
+  const { code, report } = await runner.run(plan, words.others, workers);
+  if (report && words.writeTimes) writeTimes(report.times);
+  const failed = report?.failed ?? [];
+  const isWorthIt = failed.length > 0 && failed.length <= mostAgain && !isForeign;
+  const result = code !== 0 && isWorthIt ? await again(runner, choice, words, failed) : code;
+  const hasChaos = isAboutMachines && !choice.unmet.some((name) => name === 'bus' || name === 'postgresql');
+  if (result !== 0 || !hasChaos) return result;
+  return runner.program(['bench/run.ts', '--only', 'chaos'], { MUSTER_CHAOS_MINUTES: '2' });
+}
+
+const minutes = (milliseconds: number): string => {
+  const seconds = Math.round(milliseconds / 1_000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+};
+
+try {
+  process.exitCode = await runTests(readWords(process.argv.slice(2), groupNames));
+} catch (error) {
+  if (!(error instanceof WrongWords)) throw error;
+  say(error.message);
+  process.exitCode = 2;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { openDoor } from '../lab/netboot/door.ts';
 import type { Namespace } from '../lab/netns.ts';
 import { Client, type CallOptions, type Reply } from './client.ts';
+import { keepOutput } from './outputs.ts';
 import { databaseOf } from './postgresql.ts';
 
 const checkout = join(import.meta.dirname, '../..');
@@ -145,6 +146,7 @@ function launch(
   });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  keepOutput(() => text);
   return { child, output: () => text };
 }
 
