@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { chmodSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
+import { said } from '../harness/output.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 
 export interface BootReply {
@@ -40,18 +41,24 @@ export async function startBootLab(environment: Readonly<Record<string, string>>
 }
 
 /** The same with a muster that runs already. */
-export function bootLabOn(server: TestServer, install: string): BootLab {
-  const port = Number(/boot files are served at http:\/\/127\.0\.0\.1:(\d+)\//.exec(server.output())?.[1]);
+export async function bootLabOn(server: TestServer, install: string): Promise<BootLab> {
+  const [, port] = await said(server, /boot files are served at http:\/\/127\.0\.0\.1:(\d+)\//);
   return {
     server,
-    port,
+    port: Number(port),
     install,
-    from: (address, path, options = {}) => ask(options.port ?? port, address, path, options),
+    from: (address, path, options = {}) => ask(options.port ?? Number(port), address, path, options),
     async stop() {
       await server.stop();
       for (const directory of [install, server.data]) rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Where a server or a worker gives files by TFTP. */
+export async function tftpPortOf(process: Parameters<typeof said>[0]): Promise<number> {
+  const [, port] = await said(process, /served by TFTP at 127\.0\.0\.1:(\d+)/);
+  return Number(port);
 }
 
 /** Settings with which nginx stands before muster. */

@@ -30,7 +30,7 @@ const history = async (): Promise<readonly string[]> => (await lab.server.ok('GE
 const written = (): string => readFileSync(join(data, 'boot-history.jsonl'), 'utf8');
 
 async function startAgain(): Promise<void> {
-  lab = bootLabOn(await startServer({ data, environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0' } }), install);
+  lab = await bootLabOn(await startServer({ data, environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0' } }), install);
 }
 
 it('the last boots of a node are known after muster was killed, and after it was stopped', async () => {

@@ -10,7 +10,7 @@ let lab: BootLab;
 const mac = '52:54:00:00:00:01';
 const attributes = { groups: 'all', netboot: 'xnba', arch: 'x86_64' };
 const startAgain = async (): Promise<void> => {
-  lab = bootLabOn(await startServer({ data, environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0' } }), install);
+  lab = await bootLabOn(await startServer({ data, environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0' } }), install);
 };
 
 beforeAll(async () => {

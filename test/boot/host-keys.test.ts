@@ -102,7 +102,9 @@ describe('the SSH host key of a node', () => {
     expect(replies).toEqual(Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? 204 : 403)));
     expect(await send(path, `hostkey ${other}\nbooted`)).toBe(403);
     expect([await known(), await revision()]).toEqual([key, before]);
-    expect(lab.server.output()).toMatch(/n1, from 127\.0\.0\.21, reports other SSH host keys than before/);
+    await expect
+      .poll(() => lab.server.output())
+      .toMatch(/n1, from 127\.0\.0\.21, reports other SSH host keys than before/);
     // Another boot has others.
     await lab.server.ok('PUT', '/nodes/n1/bootstate', { osimage: 'deb' });
     expect(await send(await reportPath(), `hostkey ${other}`)).toBe(204);

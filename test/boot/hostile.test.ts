@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type BootLab, startBootLab } from './boot-client.ts';
+import { written } from '../harness/output.ts';
+import { type BootLab, startBootLab, tftpPortOf } from './boot-client.ts';
 import { definePacked } from './packed-image.ts';
 
 const address = '127.0.0.51';
@@ -12,7 +13,7 @@ let lab: BootLab;
 let tftpPort: number;
 beforeAll(async () => {
   lab = await startBootLab({ MUSTER_BOOT_TFTP_LISTEN: '127.0.0.1:0' });
-  tftpPort = Number(/served by TFTP at 127\.0\.0\.1:(\d+)/.exec(lab.server.output())?.[1]);
+  tftpPort = await tftpPortOf(lab.server);
   await lab.server.ok('PUT', '/nodes/n1', { groups: 'all', ip: address, mac: '52:54:00:00:00:51', netboot: 'xnba' });
   await definePacked(lab, 'deb', { root: secret, kernel: Buffer.alloc(10), initrd: Buffer.alloc(10) });
   await lab.server.ok('PUT', '/nodes/n1/bootstate', { osimage: 'deb' });
@@ -36,7 +37,7 @@ function raw(bytes: Buffer | string): Promise<string> {
 /** It is still there, and has logged no error. */
 async function isWell(): Promise<void> {
   expect((await lab.from(address, '/boot/52-54-00-00-00-51.ipxe')).status).toBe(200);
-  expect(lab.server.output()).not.toMatch(/"level":"(error|fatal)"/);
+  expect(await written(lab.server)).not.toMatch(/"level":"(error|fatal)"/);
 }
 
 const pieces = fc.oneof(

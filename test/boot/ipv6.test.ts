@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { said } from '../harness/output.ts';
 import { type BootLab, startBootLab } from './boot-client.ts';
 import { definePacked } from './packed-image.ts';
 
@@ -14,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => lab.stop());
 
 it('a node boots over IPv6, by URLs with the address it asked', async () => {
-  const at = /served at (http:\/\/\[::1\]:\d+)\//.exec(lab.server.output())?.[1];
+  const [, at] = await said(lab.server, /served at (http:\/\/\[::1\]:\d+)\//);
   const text = await (await fetch(`${at}/boot/52-54-00-00-00-61.ipxe`)).text();
   const url = / imgurl=(\S+)/.exec(text)![1]!;
   expect(url).toMatch(new RegExp(String.raw`^http://\[::1\]:\d+/boot/images/deb/[0-9a-f]{16}/root$`));

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { exitOf, startServer, temporaryDirectory } from '../harness/server.ts';
-import { type BootLab, bootLabOn, startBootLab } from './boot-client.ts';
+import { type BootLab, bootLabOn, startBootLab, tftpPortOf } from './boot-client.ts';
 import { definePacked, type Parts } from './packed-image.ts';
 import { tftpGet } from './tftp-client.ts';
 
@@ -28,11 +28,9 @@ beforeAll(async () => {
 });
 afterAll(() => lab.stop());
 
-const tftpPort = (): number => Number(/served by TFTP at 127\.0\.0\.1:(\d+)/.exec(lab.server.output())?.[1]);
-
 /** From the loader to the first file of the image; returns where it reports. */
 async function begin(i: number): Promise<string> {
-  expect((await tftpGet(address(i), tftpPort(), 'undionly.kpxe')).equals(loader)).toBe(true);
+  expect((await tftpGet(address(i), await tftpPortOf(lab.server), 'undionly.kpxe')).equals(loader)).toBe(true);
   const { text } = await lab.from(address(i), `/boot/${mac(i).replaceAll(':', '-')}.ipxe`);
   for (const kind of ['kernel', 'initrd'] as const) {
     const [, path] = new RegExp(`^${kind} --name ${kind} http://[^/]+(\\S+)`, 'm').exec(text)!;
@@ -62,7 +60,7 @@ it('machines go on with their boot when muster was killed in the middle of it', 
   child.kill('SIGKILL');
   await exitOf(child);
   const own = { ...environment, MUSTER_BOOT_LISTEN: `127.0.0.1:${port}` };
-  lab = bootLabOn(await startServer({ data, environment: own }), lab.install);
+  lab = await bootLabOn(await startServer({ data, environment: own }), lab.install);
   expect(new Set(await machines((i) => report(i, paths[i]!, 'booted')))).toEqual(new Set([204]));
   await expect.poll(statuses).toEqual(['booted']);
 });

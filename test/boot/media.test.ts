@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { environmentFor, muster, program } from '../cli/command-line.ts';
 import { labNode } from '../hardware/nodes.ts';
+import { written } from '../harness/output.ts';
 import { exitOf, startServer, temporaryDirectory } from '../harness/server.ts';
 import { addUser } from '../harness/users.ts';
 import { type RedfishLab, startRedfish } from '../lab/redfish.ts';
@@ -69,8 +70,8 @@ const provision = (range: string, body: object = {}, method: 'POST' | 'PUT' = 'P
 const reportIn = (iso: Buffer): string => / muster\.report=http:\/\/[^/]+(\S+)/.exec(iso.toString('latin1'))![1]!;
 const run = (...argv: string[]) => program(muster, argv, environmentFor(lab.server, images));
 /** All that muster has written for people. */
-const written = async (): Promise<string> =>
-  lab.server.output() + JSON.stringify(await lab.server.ok('GET', '/tables/auditlog/rows'));
+const everything = async (): Promise<string> =>
+  (await written(lab.server)) + JSON.stringify(await lab.server.ok('GET', '/tables/auditlog/rows'));
 
 describe('a boot from virtual media', () => {
   it('inserts what is decided, boots from it once, and ejects it when the node runs', async () => {
@@ -105,7 +106,7 @@ describe('a boot from virtual media', () => {
     expect([reply.status, reply.json]).toEqual([201, { m1: { provision: 'booted', seconds: expect.any(String) } }]);
     const shown = JSON.stringify(await lab.server.ok('GET', '/nodes/m1/boot'));
     expect(shown).toContain('media loader virtual media');
-    expect(shown + (await written())).not.toContain(pathOf(url).split('/')[3]!);
+    expect(shown + (await everything())).not.toContain(pathOf(url).split('/')[3]!);
   });
 
   it('fails where the BMC does not take it, leaves nothing inserted, and takes the state back', async () => {
@@ -136,7 +137,7 @@ describe('a boot from virtual media', () => {
     child.kill('SIGKILL');
     await exitOf(child);
     const own = { ...environment, MUSTER_BOOT_LISTEN: `127.0.0.1:${port}` };
-    lab = bootLabOn(await startServer({ data, environment: own }), lab.install);
+    lab = await bootLabOn(await startServer({ data, environment: own }), lab.install);
     // The machine loads what it began to load.
     expect((await fetched(pathOf(url))).body.equals(body)).toBe(true);
     await bmcs.fault(2, { garbage: true });
@@ -166,7 +167,7 @@ describe('virtual media of nodes', () => {
     expect((await run('media', 'm1', 'eject')).stdout).toBe('m1: ejected Cd\n');
     expect((await run('media', 'm1', 'eject')).stdout).toBe('m1: nothing to eject\n');
     expect((await fetched(pathOf(url))).status).toBe(404);
-    expect(shown.stdout + (await written())).not.toContain(pathOf(url).split('/')[3]!);
+    expect(shown.stdout + (await everything())).not.toContain(pathOf(url).split('/')[3]!);
   });
 
   it('are inserted from the address that is given, also where only its hidden part is another', async () => {
@@ -221,7 +222,7 @@ describe('virtual media of nodes', () => {
     child.kill('SIGTERM');
     await exitOf(child);
     const own = { ...environment, MUSTER_BOOT_LISTEN: '127.0.0.1:0', MUSTER_BOOT_MEDIA_LISTEN: '127.0.0.1:0' };
-    lab = bootLabOn(await startServer({ data, environment: own }), lab.install);
+    lab = await bootLabOn(await startServer({ data, environment: own }), lab.install);
     await lab.server.ok('PUT', '/nodes/m2/media', { file: open });
     const [url = ''] = await imagesOf(2);
     expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/boot\/media\//);

@@ -32,7 +32,7 @@ describe('a node whose system runs gets no token', () => {
     const { data, child } = lab.server;
     child.kill('SIGTERM');
     await exitOf(child);
-    lab = bootLabOn(await startServer({ data, environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0' } }), lab.install);
+    lab = await bootLabOn(await startServer({ data, environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0' } }), lab.install);
   };
   const why = async (): Promise<string> => (await lab.server.ok('GET', '/nodes/n1/boot')).n1.why;
   const stateNow = async (): Promise<string> => (await lab.server.ok('GET', '/nodes/n1/bootstate')).n1.bootstat;
@@ -47,7 +47,9 @@ describe('a node whose system runs gets no token', () => {
     expect(await send(path, 'booted')).toBe(204);
     expect(await why()).not.toContain('token');
     expect(reportIn(await script())).toBeUndefined();
-    expect(lab.server.output()).toMatch(/script of n1 was fetched .* nothing shows a new boot, so it got no token/);
+    await expect
+      .poll(() => lab.server.output())
+      .toMatch(/script of n1 was fetched .* nothing shows a new boot, so it got no token/);
     expect(await why()).toMatch(/got no token .* nodeset or rpower lets it get one/);
     await restart();
     expect(reportIn(await script())).toBeUndefined();
@@ -226,7 +228,7 @@ describe('a node that restarts by itself', () => {
     writeFileSync(file, JSON.stringify({ Dhcp4: { ...today.Dhcp4, 'client-classes': classes } }));
     muster = await start(data);
     await expect.poll(written, { timeout: 30_000 }).toEqual(today);
-    expect(muster.output()).toContain('kea-dhcp4 was configured by an older muster');
+    await expect.poll(() => muster.output()).toContain('kea-dhcp4 was configured by an older muster');
     // Kea's times are whole seconds.
     const asked = async (): Promise<string | undefined> => {
       await wire.ask(mac, firmware);

@@ -41,7 +41,7 @@ it('muster sends what nginx may not read', async () => {
   chmodSync(lab.install, 0o700);
   try {
     expect((await lab.from(address, root)).body.equals(parts.root)).toBe(true);
-    expect(lab.server.output()).toMatch(/nginx may not read .*root/);
+    await expect.poll(() => lab.server.output()).toMatch(/nginx may not read .*root/);
   } finally {
     chmodSync(lab.install, 0o755);
   }
@@ -62,7 +62,7 @@ it('nginx comes back when it dies, and serves on for the next muster when muster
   const { data, child } = lab.server;
   child.kill('SIGKILL');
   await exitOf(child);
-  lab = bootLabOn(await startServer({ data, environment }), lab.install);
+  lab = await bootLabOn(await startServer({ data, environment }), lab.install);
   expect(pid()).toBe(before);
   expect(await status()).toBe(200);
 });

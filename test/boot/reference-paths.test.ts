@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../harness/server.ts';
-import { type BootLab, startBootLab } from './boot-client.ts';
+import { type BootLab, startBootLab, tftpPortOf } from './boot-client.ts';
 import { definePacked, type Parts } from './packed-image.ts';
 
 const run = promisify(execFile);
@@ -20,7 +20,7 @@ beforeAll(async () => {
   mkdirSync(join(loaders, 'ramdisk/x86_64'), { recursive: true });
   for (const name of ['kernel', 'initrd']) writeFileSync(join(loaders, 'ramdisk/x86_64', name), `ramdisk ${name}`);
   lab = await startBootLab({ MUSTER_BOOT_TFTP_LISTEN: '127.0.0.1:0', MUSTER_BOOT_DIRECTORY: loaders });
-  tftpPort = Number(/served by TFTP at 127\.0\.0\.1:(\d+)/.exec(lab.server.output())?.[1]);
+  tftpPort = await tftpPortOf(lab.server);
   const node = (netboot: string, ip: string, last: string) => ({
     groups: 'all',
     arch: 'x86_64',

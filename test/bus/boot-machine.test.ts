@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../scripts/packages.ts';
+import { written } from '../harness/output.ts';
 import { temporaryDirectory } from '../harness/server.ts';
 import { type Nats, startNats } from '../lab/nats.ts';
 import { placeFullRamdisk } from '../lab/netboot/image.ts';
@@ -79,6 +80,6 @@ describe.skipIf(!canRun)('a machine whose server serves no boot files', { timeou
       /script boot\/.*\n.*kernel boot\/.*\n.*initrd boot\/.*\n(.*\n)*.*report installed echo done/,
     );
     expect(why).toMatch(/^It reported .* that it is at "installed": echo done\./);
-    expect(server.output()).not.toContain('boot files are served');
+    expect(await written(server)).not.toContain('boot files are served');
   });
 });

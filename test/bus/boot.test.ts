@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BootLab, bootLabOn } from '../boot/boot-client.ts';
+import { type BootLab, bootLabOn, tftpPortOf } from '../boot/boot-client.ts';
 import { definePacked, type Parts } from '../boot/packed-image.ts';
 import { tftpGet } from '../boot/tftp-client.ts';
 import { temporaryDirectory } from '../harness/server.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   worker = await cluster.worker('sn1', {
     environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0', MUSTER_BOOT_TFTP_LISTEN: '127.0.0.1:0' },
   });
-  lab = bootLabOn({ ...server, output: worker.output }, install);
+  lab = await bootLabOn({ ...server, output: worker.output }, install);
   await server.ok('PUT', '/globalconf/attrs/installdir', { installdir: install });
   const common = { groups: 'all', netboot: 'xnba', arch: 'x86_64' };
   await server.ok('PUT', '/nodes', {
@@ -96,8 +96,7 @@ test('files are fetched once and kept by their hashes', async () => {
 });
 
 test('the same by TFTP', async () => {
-  const port = Number(/served by TFTP at 127\.0\.0\.1:(\d+)/.exec(worker.output())?.[1]);
-  expect((await tftpGet(own, port, script('56').slice(1))).toString()).toContain('#!ipxe');
+  expect((await tftpGet(own, await tftpPortOf(worker), script('56').slice(1))).toString()).toContain('#!ipxe');
 });
 
 test('a node of another service node gets nothing, whatever it asks for', async () => {

@@ -184,9 +184,11 @@ test('a worker that lies is believed only what its job can bring', async () => {
     n1: { status: '', updatestatus: '' },
     n3: { status: 'powering-on', updatestatus: '' },
   });
-  expect(server.output()).toContain('reported update of n3, which rpower on its nodes cannot have; it was not kept');
-  expect(server.output()).toContain('sent a result for n1, which it was not asked for');
-  expect(server.output()).toContain('reported status of n3, which rpower on its nodes cannot have');
+  await expect
+    .poll(() => server.output())
+    .toContain('reported update of n3, which rpower on its nodes cannot have; it was not kept');
+  await expect.poll(() => server.output()).toContain('sent a result for n1, which it was not asked for');
+  await expect.poll(() => server.output()).toContain('reported status of n3, which rpower on its nodes cannot have');
   // Reading the settings of a BMC moves none.
   answers.splice(0, 2, {
     is: 'reports',
@@ -209,7 +211,9 @@ test('a worker that lies is believed only what its job can bring', async () => {
   // What nobody can read ends the job, and the server does it itself.
   answers.splice(0, 9, { is: 'nonsense' } as never);
   expect((await server.call('PUT', '/nodes/n3/power', { body: { action: 'off' } })).text).toContain('n3: ');
-  expect(server.output()).toContain('The worker sn2 sent something that is no answer; its job was ended.');
+  await expect
+    .poll(() => server.output())
+    .toContain('The worker sn2 sent something that is no answer; its job was ended.');
   clearInterval(announcing);
   announce('gone');
   await cluster.listed('sn2', ({ state }) => state === 'gone');

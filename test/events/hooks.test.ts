@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { written } from '../harness/output.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { addUser, defineNodes } from '../harness/users.ts';
 
@@ -140,7 +141,7 @@ describe('a hook with a URL', () => {
     const { text } = await server.call('GET', '/tables/auditlog/rows/command=setAttribs');
     expect(text).toContain('hooks.url=https://xxxxxxxx@x/');
     expect(text).not.toContain('Hush');
-    expect(server.output()).not.toContain('Hush');
+    expect(await written(server)).not.toContain('Hush');
   });
 
   it('is refused if it is no URL, or names what does not exist', async () => {

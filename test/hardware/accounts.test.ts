@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { environmentFor, muster, program } from '../cli/command-line.ts';
 import { errorOf } from '../harness/errors.ts';
+import { written } from '../harness/output.ts';
 import { queryOutside } from '../harness/raw-sqlite.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { addUser } from '../harness/users.ts';
@@ -116,7 +117,8 @@ describe('accounts of BMCs', () => {
     const run = await server.call('GET', `/runs/${String(made.headers['x-muster-run'])}`);
     const database = join(server.data, 'muster.sqlite');
     const stored = ['auditlog', 'muster_journal'].map((table) => queryOutside(database, `select * from ${table}`));
-    for (const text of [run.text, JSON.stringify(stored), server.output()]) expect(text).not.toMatch(/Leak-Me-Not/);
+    for (const text of [run.text, JSON.stringify(stored), await written(server)])
+      expect(text).not.toMatch(/Leak-Me-Not/);
     expect(JSON.stringify(await server.ok('GET', '/tables/auditlog/rows/command=bmcaccounts'))).toMatch(
       /add audit password=\*{8} role=readonly/,
     );

@@ -6,6 +6,7 @@ import { connect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { environmentFor, muster, program } from '../cli/command-line.ts';
 import { errorOf } from '../harness/errors.ts';
+import { written } from '../harness/output.ts';
 import { queryOutside } from '../harness/raw-sqlite.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { addUser } from '../harness/users.ts';
@@ -144,7 +145,7 @@ describe('renewing', () => {
       queryOutside(join(data, 'muster.sqlite'), `select * from ${name}`),
     );
     expect(table.json.bmcauthority[0].privatekey).toBe('********');
-    for (const text of [reply.text, table.text, JSON.stringify(stored), server.output()])
+    for (const text of [reply.text, table.text, JSON.stringify(stored), await written(server)])
       expect(text).not.toMatch(/PRIVATE KEY/);
     await services.fault(places.keyless, { certificates: { refuses: true } });
     const refused = await renew('keyless');

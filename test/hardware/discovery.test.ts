@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorOf } from '../harness/errors.ts';
+import { written } from '../harness/output.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 import { addUser } from '../harness/users.ts';
 import { type BmcLab, startBmcs } from '../lab/bmc.ts';
@@ -33,7 +34,9 @@ const refusedLogins = async () => (await services.state(0)).refusedLogins + (awa
 async function everything(): Promise<string> {
   const notes = JSON.stringify(await server.ok('GET', '/tables/auditlog,eventlog/rows'));
   const files = readdirSync(server.data).filter((name) => name.startsWith('muster.sqlite'));
-  return [notes, server.output(), ...files.map((name) => readFileSync(join(server.data, name), 'latin1'))].join('\n');
+  return [notes, await written(server), ...files.map((name) => readFileSync(join(server.data, name), 'latin1'))].join(
+    '\n',
+  );
 }
 
 describe('bmcdiscover', () => {

@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { EventClient, type EventOptions } from '../harness/events.ts';
+import { written } from '../harness/output.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { addUser } from '../harness/users.ts';
 import { freePort } from '../lab/nats.ts';
@@ -175,7 +176,7 @@ describe('a BMC without a stream', () => {
     expect((await send(destination!.slice(0, -1), '{}')).stdout).toBe('404');
     expect((await send(destination!, 'no JSON')).stdout).toBe('400');
     expect((await send(destination!, '{}', 'PUT')).stdout).toBe('405');
-    expect(server.output()).not.toContain(destination!.split('/').at(-1));
+    expect(await written(server)).not.toContain(destination!.split('/').at(-1));
   });
 
   it('has one subscription after muster was killed, and that of others stays', async () => {

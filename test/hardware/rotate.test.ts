@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { environmentFor, muster, program } from '../cli/command-line.ts';
 import { errorOf } from '../harness/errors.ts';
+import { written } from '../harness/output.ts';
 import { queryOutside } from '../harness/raw-sqlite.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { addUser } from '../harness/users.ts';
@@ -162,7 +163,7 @@ describe('rotating', () => {
     );
     const node = await server.call('GET', '/nodes/rf');
     const changes = await server.call('GET', '/changes');
-    for (const text of [reply.text, run.text, node.text, changes.text, JSON.stringify(stored), server.output()])
+    for (const text of [reply.text, run.text, node.text, changes.text, JSON.stringify(stored), await written(server)])
       expect(text).not.toContain(password);
   });
 

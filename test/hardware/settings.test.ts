@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { environmentFor, muster, program } from '../cli/command-line.ts';
 import { errorOf } from '../harness/errors.ts';
+import { written } from '../harness/output.ts';
 import { anonymousEntries, queryOutside } from '../harness/raw-sqlite.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 import { type BmcLab, startBmcs } from '../lab/bmc.ts';
@@ -179,7 +180,7 @@ describe('the BMC', () => {
       'userid=5 username=fred password=xxxxxxxx',
     );
     expect(JSON.stringify(notes)).not.toContain(password);
-    expect(server.output()).not.toContain(password);
+    expect(await written(server)).not.toContain(password);
   });
 
   it.each(['old', 'new', 'ob'] as const)('of the Redfish node %s is set', async (node) => {

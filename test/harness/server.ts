@@ -152,7 +152,9 @@ function launch(
 
 export function exitOf(child: ChildProcess): Promise<number | string> {
   const ended = child.exitCode ?? child.signalCode;
-  if (ended !== null) return Promise.resolve(ended);
+  // What it wrote last may still be in its pipes.
+  const isRead = child.stdio.every((stream) => !stream || stream.destroyed);
+  if (ended !== null && isRead) return Promise.resolve(ended);
   return new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown')));
 }
 

@@ -107,5 +107,5 @@ test('a record that cannot be read keeps nobody from starting', async () => {
   await server!.stop();
   writeFileSync(join(data, 'long-work/broken.json'), '{');
   server = await start();
-  expect(server.output()).toContain('the record of a long run cannot be read');
+  await expect.poll(() => server!.output()).toContain('the record of a long run cannot be read');
 });

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKeyPair } from '../../src/protocols/ssh/host-keys.ts';
+import { written } from '../harness/output.ts';
 import { runMuster, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { waitBound } from '../lab/bound.ts';
 import { type LabChild, startChild } from '../lab/child.ts';
@@ -98,7 +99,7 @@ describe("muster's key", () => {
     expect(readFileSync(join(home, '.ssh/authorized_keys'), 'utf8')).toBe(`ssh-ed25519 AAAA somebody\n${key}\n`);
     expect((await whoAmI()).json).toEqual({ k1: [account.name] });
     expect(JSON.stringify(await server.ok('GET', '/tables/auditlog/rows'))).not.toContain('pass ');
-    expect(server.output()).not.toContain('pass ');
+    expect(await written(server)).not.toContain('pass ');
   });
 
   it('is handed out to who has no directory for keys yet, readable by its owner only', async () => {

@@ -3,6 +3,7 @@ import { chownSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { manifestFile } from '../../src/images/manifest.ts';
+import { written } from '../harness/output.ts';
 import { startServer, temporaryDirectory } from '../harness/server.ts';
 import { smallImage } from '../images/small-image.ts';
 
@@ -45,8 +46,8 @@ test('a start finds trees without a definition wherever they lie, and tells of t
         `The tree in ${theirs} may be open to every user of this machine: ${join(apart, 'theirs')} belongs to the user with the id 65534`,
       );
     expect(kindOf(join(theirs, 'rootimg'))).toBe('directory');
-    expect(second.output()).toContain('If the image outside has a tree, it may be open');
-    expect(second.output()).not.toContain('image installed');
+    await expect.poll(() => second.output()).toContain('If the image outside has a tree, it may be open');
+    expect(await written(second)).not.toContain('image installed');
   } finally {
     await second.stop();
     for (const each of [own, apart, further]) rmSync(each, { recursive: true });
@@ -87,8 +88,8 @@ test('a start closes the trees that are open to every user, and tells of those t
       expect(readFileSync(join(directory, 'rootimg/bin/tool'), 'utf8')).toBe('tool');
     }
     for (const directory of [handmade, mounted]) expect(kindOf(join(directory, 'rootimg'))).toBe('directory');
-    expect(second.output()).toContain(`${handmade}/rootimg was not made by muster`);
-    expect(second.output()).toContain(`${mounted}/rootimg cannot be moved`);
+    await expect.poll(() => second.output()).toContain(`${handmade}/rootimg was not made by muster`);
+    await expect.poll(() => second.output()).toContain(`${mounted}/rootimg cannot be moved`);
     await second.ok('POST', '/osimages/usual/instance', { action: 'pack' });
     await second.ok('DELETE', '/osimages/usual/instance');
     expect(() => lstatSync(usual)).toThrow('ENOENT');

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { written } from '../harness/output.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 
 const data = temporaryDirectory();
@@ -7,9 +8,8 @@ const anywhere = { MUSTER_HARDWARE_NETWORKS: '', MUSTER_REMOTE_NETWORKS: '' };
 
 /** What the log says of networks, when it has said it of the last setting. */
 async function hints(server: TestServer, last: string): Promise<[level: string, text: string][]> {
-  while (!server.output().includes(`${last} is not set`)) await new Promise((resolve) => setTimeout(resolve, 20));
-  return server
-    .output()
+  await expect.poll(() => server.output()).toContain(`${last} is not set`);
+  return (await written(server))
     .split('\n')
     .filter((line) => line.includes('networks is not set'))
     .map((line) => JSON.parse(line) as { level: string; msg: string })

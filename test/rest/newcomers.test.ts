@@ -10,8 +10,8 @@ describe('somebody who knows nothing but the address', () => {
   });
   afterAll(() => server.stop());
 
-  it('reads at the start where the manual is', () => {
-    expect(server.output()).toMatch(/^The manual is at https:\/\/127\.0\.0\.1:\d+\/muster\/manual$/m);
+  it('reads at the start where the manual is', async () => {
+    await expect.poll(() => server.output()).toMatch(/^The manual is at https:\/\/127\.0\.0\.1:\d+\/muster\/manual$/m);
   });
 
   it('comes to the manual from /', async () => {

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../lab/nats.ts';
 import { Browser, LabProvider } from '../lab/oidc.ts';
 import { ended, muster } from '../harness/muster-command.ts';
+import { written } from '../harness/output.ts';
 import { rootPassword, startServer, type TestServer } from '../harness/server.ts';
 import { addUser } from '../harness/users.ts';
 
@@ -107,8 +108,9 @@ describe('a login of a command line', () => {
         false,
       ]);
     }
-    expect(server.output()).not.toContain('provider-secret');
-    expect(server.output()).not.toContain(token);
+    const log = await written(server);
+    expect(log).not.toContain('provider-secret');
+    expect(log).not.toContain(token);
   });
 });
 

@@ -1,9 +1,10 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { said } from '../harness/output.ts';
 import { runMuster, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { makeNamespace, type Namespace } from '../lab/netns.ts';
 
-const plainUrl = (server: TestServer): string => /^Without TLS: (http:\S+)$/m.exec(server.output())![1]!;
+const plainUrl = async (server: TestServer): Promise<string> => (await said(server, /^Without TLS: (http:\S+)$/m))[1]!;
 
 interface Plain {
   readonly localAddress?: string;
@@ -33,15 +34,15 @@ describe('plain HTTP on loopback with a proxy', () => {
   const clientOf = async (localAddress: string, forwarded: string): Promise<unknown> => {
     const headers = { 'X-Auth-Token': server.token, 'X-Forwarded-For': forwarded };
     const path = `/nodes/${forwarded.replaceAll(/\W/g, '')}${localAddress.replaceAll('.', '')}`;
-    await get(`${plainUrl(server)}${path}`, { localAddress, headers });
+    await get(`${await plainUrl(server)}${path}`, { localAddress, headers });
     const { auditlog } = await server.ok('GET', '/tables/auditlog/rows');
     return auditlog.findLast(({ noderange }: { noderange?: string }) => `/nodes/${noderange}` === path)?.clientname;
   };
 
   it('answers as HTTPS does', async () => {
     const headers = { 'X-Auth-Token': server.token };
-    expect(await get(`${plainUrl(server)}/nodes`, { headers })).toEqual({ status: 200, text: '[]\n' });
-    expect((await get(`${plainUrl(server)}/nodes`)).status).toBe(401);
+    expect(await get(`${await plainUrl(server)}/nodes`, { headers })).toEqual({ status: 200, text: '[]\n' });
+    expect((await get(`${await plainUrl(server)}/nodes`)).status).toBe(401);
   });
 
   it('believes the proxy alone about whom it speaks for, and of what it says only the last', async () => {
@@ -51,7 +52,7 @@ describe('plain HTTP on loopback with a proxy', () => {
   });
 
   it('refuses a proxy that names nobody', async () => {
-    const reply = await get(`${plainUrl(server)}/nodes`, {
+    const reply = await get(`${await plainUrl(server)}/nodes`, {
       localAddress: proxy,
       headers: { 'X-Forwarded-For': 'somebody' },
     });
@@ -74,13 +75,14 @@ describe('plain HTTP beyond loopback', () => {
     namespace?.remove();
   });
 
-  it('is for the proxies that are named and nobody else', () => {
+  it('is for the proxies that are named and nobody else', async () => {
+    const url = `${await plainUrl(server)}/health`;
     const status = (from: string): string =>
       namespace.run(
         process.execPath,
         '-e',
         `require('http').get(process.argv[1], { localAddress: process.argv[2] }, (r) => (console.log(r.statusCode), process.exit())).on('error', () => console.log('closed'))`,
-        `${plainUrl(server)}/health`,
+        url,
         from,
       );
     expect([status('10.9.9.7'), status('10.9.9.8')]).toEqual(['200\n', 'closed\n']);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeNamespace } from '../lab/netns.ts';
+import { written } from '../harness/output.ts';
 import { exitOf, runMuster, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { addUser, logIn } from '../harness/users.ts';
 
@@ -82,7 +83,7 @@ describe('a running server', () => {
         '{"userName":"root","userPW":"x"}',
       );
       await expect.poll(() => wide.output()).toContain('"client":"127.0.0.1"');
-      expect(wide.output()).not.toContain('::ffff');
+      expect(await written(wide)).not.toContain('::ffff');
     } finally {
       await wide.stop();
       namespace.remove();
@@ -221,11 +222,11 @@ describe('a certificate of one’s own', () => {
       expect(existsSync(join(data, 'tls'))).toBe(false);
       makeCertificate(tls, 'second');
       server.child.kill('SIGHUP');
-      await until(() => server.output().includes('was reloaded'));
+      await expect.poll(() => server.output()).toContain('was reloaded');
       expect(served()).toMatch(/CN ?= ?second/);
       writeFileSync(file, 'no certificate');
       server.child.kill('SIGHUP');
-      await until(() => server.output().includes('the old one stays'));
+      await expect.poll(() => server.output()).toContain('the old one stays');
       expect(served()).toMatch(/CN ?= ?second/);
     } finally {
       await server.stop();
@@ -287,10 +288,10 @@ describe('the first start', () => {
     const data = temporaryDirectory();
     const server = await startServer({ data, environment: { MUSTER_ROOT_PASSWORD: '' } });
     const file = join(data, 'initial-password');
-    expect(server.output()).toContain(file);
+    await expect.poll(() => server.output()).toContain(file);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const userPW = readFileSync(file, 'utf8').trim();
-    expect(server.output()).not.toContain(userPW);
+    expect(await written(server)).not.toContain(userPW);
     const login = await server.call('POST', '/tokens', { token: null, body: { userName: 'root', userPW } });
     expect(login.status).toBe(201);
     expect((await server.call('GET', '/policy/ALLRESOURCES', { token: login.json.token.id })).json).toEqual({

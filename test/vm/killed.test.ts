@@ -125,9 +125,9 @@ describe('what a muster that was killed has left', { timeout: 180_000 }, () => {
     await lab.killDaemon();
     await expect.poll(() => lab.virsh('domstate', 'q1'), { timeout: 60_000 }).toBe('running');
     expect(await lab.virsh('domstate', 'q2')).toBe('paused');
-    expect(server.output()).toContain(
-      'the virtual machine q1 on localhost was paused by a snapshot that did not end. muster resumed it.',
-    );
+    await expect
+      .poll(() => server.output())
+      .toContain('the virtual machine q1 on localhost was paused by a snapshot that did not end. muster resumed it.');
   });
 
   it('of a master is replaced by force, and the machine runs on', async () => {
@@ -148,9 +148,11 @@ describe('what a muster that was killed has left', { timeout: 180_000 }, () => {
     const migrate = () => world.server.call('POST', '/nodes/q4/vmmigrate', { body: { target: 'far' } });
     await killAt(isPaused('q4'), migrate());
     expect((await migrate()).json).toEqual({ q4: { vmmigrate: 'migrated to far' } });
-    expect(world.server.output()).toContain(
-      'the virtual machine q4 on localhost was left by a command that did not end (rmigrate). muster switched it off again. Repeat the command.',
-    );
+    await expect
+      .poll(() => world.server.output())
+      .toContain(
+        'the virtual machine q4 on localhost was left by a command that did not end (rmigrate). muster switched it off again. Repeat the command.',
+      );
     expect([await far.virsh('domstate', 'q4'), await lab.virsh('list', '--all', '--name')]).toEqual([
       'shut off',
       expect.not.stringContaining('q4'),

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { written } from '../harness/output.ts';
 import { startVmWorld, type VmWorld } from './world.ts';
 
 describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
@@ -168,7 +169,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     expect((await server.ok('GET', '/tables/kvm_masterdata/rows/name=shown')).kvm_masterdata[0].xml).toContain(
       '<graphics',
     );
-    expect([filesWith(server.data, vidpassword), server.output().includes(vidpassword)]).toEqual([[], false]);
+    expect([filesWith(server.data, vidpassword), (await written(server)).includes(vidpassword)]).toEqual([[], false]);
     expect(await world.complaints('PUT', '/nodes/seen/vm', { memorysize: '1' })).not.toContain(vidpassword);
     expect(await world.complaints('POST', '/nodes/seen/vmmigrate', { target: 'far' })).toEqual([
       'seen: it stays on localhost: its attribute vmvirtflags pins it there.',
