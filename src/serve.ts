@@ -122,7 +122,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     await Promise.race([stop, aborted(context.damage)]);
     reportStopping();
     stopHousekeeping();
-    certificates.close();
+    await certificates.close();
   } finally {
     stopping.abort();
     backupWatch.close();

@@ -36,7 +36,8 @@ interface Times {
 interface FollowedCertificates {
   /** Shows the one that is in the files now; if it is broken, nothing changes. */
   reload(): void;
-  close(): void;
+  /** Waits for a renewal that has begun. */
+  close(): Promise<void>;
 }
 
 /** Renews a certificate that muster has made before it ends, and shows the new one. */
@@ -62,11 +63,20 @@ export function followCertificates(
     reload();
   };
   const ofBus = new BusCertificate(config.data, log);
+  let renewal: Promise<void> | undefined;
   const timer = setInterval(() => {
-    renew().catch((error: unknown) => log.error({ err: error }, 'the certificate of this server could not be renewed'));
+    renewal ??= renew()
+      .catch((error: unknown) => log.error({ err: error }, 'the certificate of this server could not be renewed'))
+      .finally(() => (renewal = undefined));
     ofBus.look();
   }, look).unref();
-  return { reload, close: () => clearInterval(timer) };
+  return {
+    reload,
+    async close() {
+      clearInterval(timer);
+      await renewal;
+    },
+  };
 }
 
 /** The certificate of NATS is used on other machines, so only people can renew it. */

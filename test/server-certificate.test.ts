@@ -61,7 +61,7 @@ test('a server renews its certificate before it ends, and new connections get th
   expect((await shown()).daysLeft).toBeLessThan(21);
   const followed = followCertificates({ config: config(), log, show }, { look: 20 });
   await expect.poll(shown, { timeout: 20_000 }).toEqual({ daysLeft: expect.closeTo(825, 0), isFor127: true });
-  followed.close();
+  await followed.close();
   expect(logged.join('')).toContain('the certificate of this server was renewed');
 });
 
@@ -88,7 +88,7 @@ test('a certificate that the settings name is left alone', async () => {
   );
   // That of NATS is looked at after it.
   await looked.promise;
-  followed.close();
+  await followed.close();
   expect([readFileSync(file), shownCredentials]).toEqual([before, []]);
   expect(logged).toEqual([
     expect.stringMatching(
@@ -105,6 +105,24 @@ test('a certificate that cannot be renewed is named, and stays in use', async ()
   await expect
     .poll(() => logged.join(''), { timeout: 20_000 })
     .toMatch(/must be renewed, but \S+ca\.key is missing.*could not be renewed/);
-  followed.close();
+  await followed.close();
   expect((await shown()).daysLeft).toBeLessThan(21);
+});
+
+test('whoever stops following waits for a renewal that has begun', async () => {
+  endIn(20);
+  const begun = Promise.withResolvers<void>();
+  const watched = {
+    ...config(),
+    get listen() {
+      begun.resolve();
+      return config().listen;
+    },
+  };
+  const certificates: string[] = [];
+  const keep = ({ cert }: { cert: string }): void => void certificates.push(cert);
+  const followed = followCertificates({ config: watched, log, show: keep }, { look: 20 });
+  await begun.promise;
+  await followed.close();
+  expect(certificates.map((text) => new X509Certificate(text).checkIP('127.0.0.1'))).toEqual(['127.0.0.1']);
 });
