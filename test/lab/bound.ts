@@ -25,6 +25,16 @@ export function refuseBound(protocol: Protocol, addresses: readonly string[], po
   if (taken !== undefined) throw new Error(`Something listens on ${taken} port ${port} already. Use another prefix.`);
 }
 
+/** Waits until nobody listens on the addresses any more: a child of a daemon that has ended may have its socket for a moment. */
+export async function waitFree(protocol: Protocol, addresses: readonly string[], port: number): Promise<void> {
+  const isTaken = (address: string): boolean => socketTable(protocol).includes(boundLine(protocol, address, port));
+  const deadline = Date.now() + 30_000;
+  while (addresses.some(isTaken)) {
+    if (Date.now() > deadline) throw new Error(`Something still listens on ${addresses.join(', ')} port ${port}.`);
+    await pause(20);
+  }
+}
+
 /** Waits until every address is bound, in the network of the first of these processes. */
 export async function waitBound(
   protocol: Protocol,

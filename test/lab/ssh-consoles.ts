@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newKeyPair } from '../../src/protocols/ssh/host-keys.ts';
 import { labAccounts, labAddresses } from './addresses.ts';
-import { refuseBound, waitBound } from './bound.ts';
+import { refuseBound, waitBound, waitFree } from './bound.ts';
 import { type LabChild, startChild } from './child.ts';
 import { descendants } from './ssh/daemon.ts';
 
@@ -104,6 +104,8 @@ export async function startSshConsoles(
     async changeHostKey(index) {
       sever(index);
       await daemons[index]!.stop();
+      // Else the next could not have the address, and whoever looks would take the old one for it.
+      await waitFree('tcp', [addresses[index]!], port);
       daemons[index] = start(index);
       await ready();
     },

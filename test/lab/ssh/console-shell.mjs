@@ -37,7 +37,7 @@ function enter() {
 }
 
 function leave() {
-  rmSync(file, { force: true });
+  if (isThere) rmSync(file, { force: true });
   process.exit(0);
 }
 
@@ -63,7 +63,7 @@ process.stdin.on('data', (bytes) => {
     else print(character === '\r' ? '\r\nmachine login: ' : character);
   }
 });
-process.stdin.on('end', () => process.exit(0));
+process.stdin.on('end', leave);
 process.on('SIGHUP', leave);
 if (style.prompt) print(`Lab BMC\r\n\r\n${style.prompt}`);
 else enter();
