@@ -47,32 +47,32 @@ async function bootServers(): Promise<Record<string, string | undefined>> {
 const others = { n2: '10.9.0.200', n3: '' };
 
 test('nodes boot from the first of their workers that serves boot files', async () => {
-  await expect.poll(bootServers, { timeout: 20_000 }).toEqual({ n1: '10.9.0.11', ...others });
+  await expect.poll(bootServers).toEqual({ n1: '10.9.0.11', ...others });
   await cluster.listed('sn1', ({ boots }) => boots === 1);
 });
 
 test('a worker that dies is followed by the next, and comes first again when it is back', async () => {
   const { server } = cluster;
   await first.kill();
-  await expect.poll(bootServers, { timeout: 30_000 }).toEqual({ n1: '10.9.0.12', ...others });
+  await expect.poll(bootServers).toEqual({ n1: '10.9.0.12', ...others });
   await expect
     .poll(() => server.output())
     .toContain('n1 now boots from the service node sn2, the first in servicenode that serves');
   first = await cluster.worker('sn1', { environment: boot });
-  await expect.poll(bootServers, { timeout: 30_000 }).toEqual({ n1: '10.9.0.11', ...others });
+  await expect.poll(bootServers).toEqual({ n1: '10.9.0.11', ...others });
 });
 
 test('a change of definitions is followed', async () => {
   const { server } = cluster;
   await server.ok('PUT', '/nodes/sn1', { setuptftp: '0' });
-  await expect.poll(bootServers, { timeout: 10_000 }).toEqual({ n1: '10.9.0.12', ...others });
+  await expect.poll(bootServers).toEqual({ n1: '10.9.0.12', ...others });
   // The server comes first, by its address as well as by its name.
   await server.ok('PUT', '/nodes/n1', { servicenode: '127.0.0.1,sn2' });
-  await expect.poll(bootServers, { timeout: 10_000 }).toEqual({ n1: '', ...others });
+  await expect.poll(bootServers).toEqual({ n1: '', ...others });
   await server.ok('PUT', '/nodes/n1', { servicenode: 'sn2' });
-  await expect.poll(bootServers, { timeout: 10_000 }).toEqual({ n1: '10.9.0.12', ...others });
+  await expect.poll(bootServers).toEqual({ n1: '10.9.0.12', ...others });
   await server.ok('PUT', '/nodes/n1', { servicenode: '' });
-  await expect.poll(bootServers, { timeout: 10_000 }).toEqual({ n1: '', ...others });
+  await expect.poll(bootServers).toEqual({ n1: '', ...others });
   await expect
     .poll(() => server.output())
     .toContain('n1 now boots from the server: no service node serves boot files for them.');

@@ -102,7 +102,7 @@ test('a second worker of the same name gets no work until the first is gone', as
     /A second worker with the name sn1 runs on \S+: it gets no work\. Stop it, or start it with another name\./;
   const { problem } = await cluster.listed('sn1', (entry) => entry.problem !== undefined);
   expect(problem).toMatch(sentence);
-  await expect.poll(() => second.output(), { timeout: 10_000 }).toMatch(sentence);
+  await expect.poll(() => second.output()).toMatch(sentence);
   await first.stop();
   await cluster.listed('sn1', (entry) => entry.state === 'connected' && entry.problem === undefined);
   expect(await cluster.server.ok('GET', '/nodes/n1/power')).toEqual({ n1: { power: 'off' } });
@@ -232,7 +232,7 @@ describe('NATS lets a worker', () => {
       worker.nats.subscribe(subject, { callback: () => undefined });
     for (const subject of ['muster.from.sn1.x.here', 'muster.to.sn1.x.notice', 'muster.all.server'])
       worker.nats.publish(subject, '{}');
-    await expect.poll(() => refusals.length, { timeout: 10_000 }).toBe(7);
+    await expect.poll(() => refusals.length).toBe(7);
     expect(refusals.every((text) => /permissions violation/i.test(text))).toBe(true);
     await worker.nats.close();
     await watching;
@@ -242,9 +242,7 @@ describe('NATS lets a worker', () => {
     const other = temporaryDirectory();
     const { ca } = await ensureCertificates(other, ['127.0.0.1']);
     const worker = await cluster.worker('sn2', { waits: false, environment: { MUSTER_BUS_CA: ca } });
-    await expect
-      .poll(() => worker.output(), { timeout: 10_000 })
-      .toMatch(/There is no connection to NATS .*certificate/);
+    await expect.poll(() => worker.output()).toMatch(/There is no connection to NATS .*certificate/);
     await worker.kill();
     const seed = join(other, 'strange.seed');
     const strange = `SU${'A'.repeat(55)}`;
@@ -255,7 +253,7 @@ describe('NATS lets a worker', () => {
     expect(broken).toContain('does not hold the seed of an nkey. Make the keys with muster bus-config');
     cpSync(join(cluster.server.data, 'bus/workers/sn2.seed'), seed);
     const wrong = await cluster.worker('sn1', { waits: false, environment: { MUSTER_BUS_CREDENTIALS: seed } });
-    await expect.poll(() => wrong.output(), { timeout: 10_000 }).toMatch(/permissions violation/i);
+    await expect.poll(() => wrong.output()).toMatch(/permissions violation/i);
     await wrong.kill();
   });
 });

@@ -143,7 +143,7 @@ const shown = ({ method, path, headers, body }: FuzzRequest): string =>
   `${method} ${path.slice(0, 400)} ${JSON.stringify(headers).slice(0, 400)} ${String(body).slice(0, 1_000)}`;
 
 test(`${count} generated requests never meet a bug of ours, a long wait or a secret`, {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const random = new Random(seed);
   const complaints: string[] = [];

@@ -68,7 +68,7 @@ async function found(isThere: (findings: readonly Finding[]) => boolean): Promis
 const has = (what: string, well: boolean, text: string) => (findings: readonly Finding[]) =>
   findings.some((each) => each.what === what && each.well === well && each.text.includes(text));
 
-it('a server that works finds all that it needs', { timeout: 120_000 }, async () => {
+it('a server that works finds all that it needs', async () => {
   const findings = await found(has('dns', true, `${own} gives n1.cluster.test the address 10.1.0.5`));
   for (const [what, text] of [
     ['ports', '127.0.0.1:8443 (listen), HTTPS: answers'],
@@ -86,7 +86,7 @@ it('a server that works finds all that it needs', { timeout: 120_000 }, async ()
   expect(findings.filter(({ well, what }) => !well && what !== 'loaders')).toEqual([]);
 });
 
-it('what is wrong is named with what to do', { timeout: 180_000 }, async () => {
+it('what is wrong is named with what to do', async () => {
   await server.ok('POST', '/nodes/n2', { groups: 'all', ip: '10.1.0.6', mgt: 'ipmi', bmc: '10.9.0.6' });
   chmodSync(join(data, 'secret.key'), 0o640);
   const findings = await found(has('permissions', false, `chmod 600 ${join(data, 'secret.key')}`));

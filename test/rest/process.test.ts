@@ -8,11 +8,38 @@ import { written } from '../harness/output.ts';
 import { exitOf, runMuster, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { addUser, logIn } from '../harness/users.ts';
 
-const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await wait(20);
+/** What the server has sent on a connection so far. */
+function answersOn(socket: TLSSocket): () => string {
+  let text = '';
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  return () => text;
 }
+
+/** The server says it to a request that asks for it, as soon as it has begun. */
+const goOn = 'HTTP/1.1 100 Continue\r\n\r\n';
+const asksToGoOn = 'Expect: 100-continue';
+
+/** A request that never ends by itself. */
+async function hangingRequest(server: TestServer) {
+  const socket = await server.client.connect();
+  socket.on('error', () => socket.destroy());
+  const answers = answersOn(socket);
+  const head = ['POST /muster/nodes/late HTTP/1.1', 'Host: x', `X-Auth-Token: ${server.token}`, asksToGoOn];
+  socket.write(`${head.join('\r\n')}\r\nContent-Length: 16\r\n\r\n{"gro`);
+  await expect.poll(answers).toBe(goOn);
+  return { socket, answers };
+}
+
+/** Whoever is asked to stop takes no connections any more. */
+const takesNobody = (server: TestServer) =>
+  expect
+    .poll(() =>
+      server.client.connect().then(
+        (socket) => socket.destroy() && 'connected',
+        (error: unknown) => (error as NodeJS.ErrnoException).code,
+      ),
+    )
+    .toBe('ECONNREFUSED');
 
 /** A certificate for 127.0.0.1 that vouches for itself. */
 function makeCertificate(directory: string, name: string): void {
@@ -141,17 +168,16 @@ describe('SIGTERM', () => {
     const server = await startServer({ data });
     const body = '{"groups":"all"}';
     const socket = await server.client.connect();
-    let answer = '';
-    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
-    const head = ['POST /muster/nodes/late HTTP/1.1', 'Host: x', `X-Auth-Token: ${server.token}`];
+    const answers = answersOn(socket);
+    const head = ['POST /muster/nodes/late HTTP/1.1', 'Host: x', `X-Auth-Token: ${server.token}`, asksToGoOn];
     socket.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
-    await wait(200);
+    await expect.poll(answers).toBe(goOn);
     server.child.kill('SIGTERM');
-    await wait(300);
+    await takesNobody(server);
     expect(server.child.exitCode).toBeNull();
-    await expect(server.client.connect()).rejects.toThrow(/ECONNREFUSED/);
     socket.write(`${body.slice(5)}GET /muster/nodes HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await until(() => answer.includes('muster is shutting down'));
+    await expect.poll(answers).toContain('muster is shutting down');
+    const answer = answers().slice(goOn.length);
     expect(answer).toMatch(/^HTTP\/1\.1 201 /);
     expect(answer).toMatch(/\r\n\r\nHTTP\/1\.1 503 [^]*\r\nConnection: close\r\n/);
     expect(await exitOf(server.child)).toBe(0);
@@ -165,41 +191,27 @@ describe('SIGTERM', () => {
 });
 
 describe('a signal to stop that comes twice', () => {
-  /** A request that never ends by itself. */
-  async function hangingRequest(server: TestServer): Promise<TLSSocket> {
-    const socket = await server.client.connect();
-    socket.on('error', () => socket.destroy());
-    const head = ['POST /muster/nodes/late HTTP/1.1', 'Host: x', `X-Auth-Token: ${server.token}`];
-    socket.write(`${head.join('\r\n')}\r\nContent-Length: 16\r\n\r\n{"gro`);
-    await wait(200);
-    return socket;
-  }
-
   it('is one request: running requests end as they would, and so does muster', async () => {
     const server = await startServer();
-    const socket = await hangingRequest(server);
-    let answer = '';
-    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    const { socket, answers } = await hangingRequest(server);
+    // Two of the same would be one for the kernel.
     server.child.kill('SIGINT');
-    await wait(100);
-    server.child.kill('SIGINT');
-    await wait(100);
+    server.child.kill('SIGTERM');
+    await takesNobody(server);
     socket.write('ups":"all"}');
-    await until(
-      () => answer.includes('\r\n\r\n') || server.child.exitCode !== null || server.child.signalCode !== null,
-    );
-    expect(answer).toMatch(/^HTTP\/1\.1 201 /);
+    expect(await exitOf(server.child)).toBe(0);
+    expect(answers().slice(goOn.length)).toMatch(/^HTTP\/1\.1 201 /);
     await server.stop();
   });
 
   it('hurries when it comes again after a while', async () => {
     const server = await startServer();
-    const socket = await hangingRequest(server);
+    const { socket } = await hangingRequest(server);
     server.child.kill('SIGTERM');
     const again = setInterval(() => server.child.kill('SIGTERM'), 500);
     expect(await exitOf(server.child)).toBe(0);
     clearInterval(again);
-    await until(() => socket.destroyed || socket.readableEnded);
+    await expect.poll(() => socket.destroyed || socket.readableEnded).toBe(true);
     expect(server.output()).toContain('ending running requests now');
     await server.stop();
   });
@@ -249,21 +261,15 @@ describe('limits of one’s own', () => {
     for (let i = 0; i < 2; i++) {
       const socket = await server.client.connect();
       pending.push(socket);
-      const head = [
-        'GET /muster/nodes HTTP/1.1',
-        'Host: x',
-        `X-Auth-Token: ${server.token}`,
-        'X-Muster-Revision: 9999',
-      ];
-      socket.write(`${head.join('\r\n')}\r\n\r\n`);
+      const answers = answersOn(socket);
+      socket.write(`GET /muster/events HTTP/1.1\r\nHost: x\r\nX-Auth-Token: ${server.token}\r\n\r\n`);
+      await expect.poll(answers).toMatch(/^HTTP\/1\.1 200 /);
     }
-    await wait(200);
     const third = await server.call('GET', '/nodes');
     expect([third.status, third.json.errorcode, third.headers['retry-after']]).toEqual([503, 5, '1']);
     expect((await server.call('GET', '/tokens', { token: user })).status).toBe(200);
     for (const socket of pending) socket.destroy();
-    await wait(200);
-    expect((await server.call('GET', '/nodes')).status).toBe(200);
+    await expect.poll(async () => (await server.call('GET', '/nodes')).status).toBe(200);
   });
 
   it('hold for connections of one address', async () => {
@@ -278,8 +284,8 @@ describe('limits of one’s own', () => {
     expect(refused).toBeGreaterThanOrEqual(4);
     expect(sockets.length).toBeLessThanOrEqual(6);
     for (const socket of sockets) socket.destroy();
-    await wait(200);
-    expect((await server.call('GET', '/health')).status).toBe(200);
+    const health = async (): Promise<unknown> => (await server.call('GET', '/health').catch(() => undefined))?.status;
+    await expect.poll(health).toBe(200);
   });
 });
 

@@ -15,6 +15,12 @@ const signal = new AbortController().signal;
 const system = '/redfish/v1/Systems/S';
 const chassis = '/redfish/v1/Chassis/C';
 const manager = '/redfish/v1/Managers/M';
+/** Whoever looks sees the power state before, and then the one after. */
+function changesWhenSeen(tree: Tree, before: string, after: string): void {
+  let looks = 0;
+  const get = (): string => (looks++ === 0 ? before : after);
+  Object.defineProperty(tree[system], 'PowerState', { get, enumerable: true, configurable: true });
+}
 const fault = (sentence: RegExp) =>
   expect.objectContaining({ kind: 'invalid', message: expect.stringMatching(sentence) });
 
@@ -45,7 +51,7 @@ describe('power', () => {
     const lost = new Fault('unavailable', 'the connection broke.');
     const { target, tree, orders } = treeTarget(serverTree(), {
       ordered() {
-        setTimeout(() => (tree[system]!['PowerState'] = 'Off'), 100);
+        changesWhenSeen(tree, 'On', 'Off');
         throw lost;
       },
     });
@@ -76,9 +82,8 @@ describe('power', () => {
 
   it('waits for a change that is under way instead of ordering it again', async () => {
     const tree = serverTree();
-    tree[system]!['PowerState'] = 'PoweringOff';
+    changesWhenSeen(tree, 'PoweringOff', 'Off');
     const { target, orders } = treeTarget(tree);
-    setTimeout(() => (tree[system]!['PowerState'] = 'Off'), 100);
     expect(await redfishCapabilities(target).power.set('softoff', signal)).toBe('off');
     expect(orders).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as fc from 'fast-check';
@@ -160,10 +160,12 @@ describe('cancelling', () => {
 
   it('of one does not disturb others on the same node', async () => {
     const controller = new AbortController();
-    const [cancelled, other] = [on(0, 'sleep 300', { signal: controller.signal }), on(0, 'sleep 0.5; echo fine')];
-    await pause(100);
+    const cancelled = on(0, 'echo $$ > one.pid; exec sleep 300', { signal: controller.signal });
+    const other = on(0, 'echo $$ > other.pid; while [ ! -e go ]; do sleep 0.1; done; echo fine');
+    await expect.poll(() => isRunning('one.pid') && isRunning('other.pid')).toBe(true);
     controller.abort();
     expect(await complaint(cancelled)).toBe('the command was cancelled.');
+    writeFileSync(join(lab.home(0), 'go'), '');
     expect(await other).toMatchObject({ stdout: 'fine\n', code: 0 });
   });
 });
