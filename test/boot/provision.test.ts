@@ -22,11 +22,11 @@ const mac = (index: number): string => `52:54:00:00:03:0${index + 1}`;
 const count = 3;
 
 beforeAll(async () => {
-  [lab, bmcs] = await Promise.all([startBootLab({ MUSTER_BOOT_AT_ONCE: '2' }), startBmcs({ count, prefix: '127.76' })]);
+  [lab, bmcs] = await Promise.all([startBootLab({ MUSTER_BOOT_AT_ONCE: '2' }), startBmcs({ count, prefix: '127.61' })]);
   const more = (index: number) => ({ netboot: 'xnba', arch: 'x86_64', ip: address(index), mac: mac(index) });
   await lab.server.ok('PUT', '/nodes', {
     ...Object.fromEntries(bmcs.addresses.map((bmc, index) => [`p${index + 1}`, labNode('ipmi', bmc, more(index))])),
-    silent: labNode('ipmi', '127.76.9.9', { ...more(7) }),
+    silent: labNode('ipmi', '127.61.9.9', { ...more(7) }),
     bare: { groups: 'all', netboot: 'xnba', arch: 'x86_64' },
     other: labNode('ipmi', bmcs.addresses[0]!, { netboot: 'xnba', arch: 'aarch64', mac: mac(8) }),
     nonet: labNode('ipmi', bmcs.addresses[0]!, { arch: 'x86_64', mac: mac(8) }),

@@ -11,8 +11,8 @@ let bmcs: BmcLab;
 let env: Record<string, string>;
 beforeAll(async () => {
   [world, bmcs] = await Promise.all([
-    startWorld({ count: 2, prefix: '127.126', port: 2614 }),
-    startBmcs({ count: 1, prefix: '127.77' }),
+    startWorld({ count: 2, prefix: '127.45', port: 2614 }),
+    startBmcs({ count: 1, prefix: '127.46' }),
   ]);
   await define(world.server, labNodes('i', 'ipmi', bmcs.addresses));
   env = { HOME: world.server.data, MUSTER_SOCKET: join(world.server.data, 'muster.sock') };

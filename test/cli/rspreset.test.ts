@@ -8,7 +8,7 @@ import { runHere } from './replay/run.ts';
 let server: TestServer;
 let lab: RedfishLab;
 beforeAll(async () => {
-  [server, lab] = await Promise.all([startServer(), startRedfish({ count: 1, prefix: '127.79', kinds: ['plain'] })]);
+  [server, lab] = await Promise.all([startServer(), startRedfish({ count: 1, prefix: '127.62', kinds: ['plain'] })]);
   await define(server, labNodes('r', 'redfish', lab.addresses));
 }, 300_000);
 afterAll(() => Promise.all([server?.stop(), lab?.stop()]));

@@ -11,7 +11,7 @@ let bmcs: BmcLab;
 beforeAll(async () => {
   [server, bmcs] = await Promise.all([
     startServer({ environment: { MUSTER_IPMI_TIMEOUT: '3' } }),
-    startBmcs({ count: 5, prefix: '127.114' }),
+    startBmcs({ count: 5, prefix: '127.41' }),
   ]);
   await define(server, labNodes('i', 'ipmi', bmcs.addresses));
 });
@@ -28,10 +28,10 @@ it('a BMC that drops a setting makes the request fail', async () => {
 
 it('SNMP destinations that are not set are told as such', async () => {
   expect(await server.ok('GET', '/nodes/i2/sp/snmpdest1')).toEqual({ i2: { 'SP SNMP Destination 1': '0.0.0.0' } });
-  await server.ok('PUT', '/nodes/i2/sp/snmpdest', { value: '127.114.9.9' });
+  await server.ok('PUT', '/nodes/i2/sp/snmpdest', { value: '127.41.9.9' });
   expect(await server.ok('GET', '/nodes/i2/sp/snmpdest')).toEqual({
     i2: {
-      'SP SNMP Destination 1': '127.114.9.9',
+      'SP SNMP Destination 1': '127.41.9.9',
       'SP SNMP Destination 2': '0.0.0.0',
       'SP SNMP Destination 3': '0.0.0.0',
       'SP SNMP Destination 4': '0.0.0.0',

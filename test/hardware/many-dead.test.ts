@@ -19,7 +19,7 @@ beforeAll(async () => {
   ]);
   // In the order of the names the dead ones are first.
   await define(server, {
-    ...labNodes('dead', 'ipmi', labAddresses('127.119', dead)),
+    ...labNodes('dead', 'ipmi', labAddresses('127.42', dead)),
     ...labNodes('live', 'ipmi', bmcs.addresses),
   });
 });

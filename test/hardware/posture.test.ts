@@ -15,7 +15,7 @@ beforeAll(async () => {
   [server, bmcs, services] = await Promise.all([
     startServer(),
     startBmcs({ count: 2, prefix: '127.121' }),
-    startRedfish({ count: 3, prefix: '127.122', kinds: ['plain', 'sparse', 'openbmc'] }),
+    startRedfish({ count: 3, prefix: '127.44', kinds: ['plain', 'sparse', 'openbmc'] }),
   ]);
   await define(server, {
     ...labNodes('i', 'ipmi', bmcs.addresses),

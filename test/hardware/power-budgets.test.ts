@@ -15,7 +15,7 @@ const nodes = ['b1', 'b2', 'b3'] as const;
 
 beforeAll(async () => {
   // Odd ones report the range of the limit.
-  lab = await startRedfish({ count: 6, prefix: '127.83', kinds: ['plain'] });
+  lab = await startRedfish({ count: 6, prefix: '127.63', kinds: ['plain'] });
   server = await startServer({ data, config });
   await define(
     server,
@@ -23,7 +23,7 @@ beforeAll(async () => {
       nodes.map((name, index) => [name, labNode('redfish', lab.addresses[2 * index + 1]!, { groups: 'all,rack' })]),
     ),
   );
-  await define(server, { bare: { groups: 'all' }, gone: labNode('redfish', '127.83.99.99') });
+  await define(server, { bare: { groups: 'all' }, gone: labNode('redfish', '127.63.99.99') });
   await server.ok('PUT', '/nodes/b1', { groups: 'all,rack' });
 }, 60_000);
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openDoor } from '../lab/netboot/door.ts';
 import type { Namespace } from '../lab/netns.ts';
 import { Client, type CallOptions, type Reply } from './client.ts';
-import { keepOutput } from './outputs.ts';
+import { keepOutput } from './kept-output.ts';
 import { databaseOf } from './postgresql.ts';
 
 const checkout = join(import.meta.dirname, '../..');

@@ -13,9 +13,9 @@ let own: string;
 const known = hostname();
 
 beforeAll(async () => {
-  world = await startWorld({ count: 2, prefix: '127.129', port: 2617, perProcess: 1 });
+  world = await startWorld({ count: 2, prefix: '127.47', port: 2617, perProcess: 1 });
   own = temporaryDirectory();
-  await world.server.ok('POST', `/nodes/${known}`, { groups: 'known', ip: '127.129.0.1' });
+  await world.server.ok('POST', `/nodes/${known}`, { groups: 'known', ip: '127.47.0.1' });
 });
 afterAll(() => world.stop());
 

@@ -19,11 +19,11 @@ async function listen(address: string, port: number): Promise<void> {
 
 beforeAll(async () => {
   server = await startServer();
-  await Promise.all([listen('127.144.0.1', 22), listen('127.144.0.1', 443)]);
+  await Promise.all([listen('127.55.0.1', 22), listen('127.55.0.1', 443)]);
   await server.ok('PUT', '/nodes', {
-    busy: { groups: 'all', ip: '127.144.0.1' },
-    idle: { groups: 'all', ip: '127.144.0.2', currstate: 'boot' },
-    fresh: { groups: 'all', ip: '127.144.0.3' },
+    busy: { groups: 'all', ip: '127.55.0.1' },
+    idle: { groups: 'all', ip: '127.55.0.2', currstate: 'boot' },
+    fresh: { groups: 'all', ip: '127.55.0.3' },
     lost: { groups: 'all' },
   });
 });
@@ -71,8 +71,8 @@ describe('nodestat', () => {
   });
 
   test('looks for the applications of table monsetting when told so', async () => {
-    await server.ok('PUT', '/nodes', { quiet: { groups: 'compute', ip: '127.144.0.4' } });
-    await Promise.all([listen('127.144.0.1', 9616), listen('127.144.0.4', 9616), listen('127.144.0.4', 7777)]);
+    await server.ok('PUT', '/nodes', { quiet: { groups: 'compute', ip: '127.55.0.4' } });
+    await Promise.all([listen('127.55.0.1', 9616), listen('127.55.0.4', 9616), listen('127.55.0.4', 7777)]);
     const set = (key: string, value: string) =>
       server.ok('PUT', `/tables/monsetting/rows/name=xcatmon,key=${key}`, { value });
     await set('apps', 'll,mine');
@@ -113,7 +113,7 @@ describe('nodestat', () => {
       six: { groups: 'all' },
       named: { groups: 'all,byname' },
       long: { groups: 'all', ip: '0:0:0:0:0:0:0:1' },
-      twin: { groups: 'all', ip: '127.144.0.1' },
+      twin: { groups: 'all', ip: '127.55.0.1' },
       option: { groups: 'all,hostile' },
     });
     writeFileSync(join(server.data, 'hosts'), 'fd00::7 six\n192.0.2.7 some.host\n');
@@ -169,12 +169,12 @@ describe('nodestat of nodes that do not answer', () => {
     chmodSync(join(tools, 'fping'), 0o755);
     [far, services] = await Promise.all([
       startServer({ environment: { PATH: `${tools}:${process.env.PATH}` } }),
-      startRedfish({ count: 1, prefix: '127.142', kinds: ['plain'] }),
+      startRedfish({ count: 1, prefix: '127.54', kinds: ['plain'] }),
     ]);
     await far.ok('PUT', '/nodes', {
-      here: { groups: 'all', ip: '127.144.0.1' },
-      gone: labNode('redfish', services.addresses[0]!, { ip: '127.144.0.9' }),
-      bare: { groups: 'all', ip: '127.144.0.19' },
+      here: { groups: 'all', ip: '127.55.0.1' },
+      gone: labNode('redfish', services.addresses[0]!, { ip: '127.55.0.9' }),
+      bare: { groups: 'all', ip: '127.55.0.19' },
     });
     await far.ok('PUT', '/nodes/gone/power', { action: 'off' });
   });
@@ -221,8 +221,8 @@ describe('nodestat of nodes that do not answer', () => {
     const blind = await startServer({ environment: { PATH: bare } });
     try {
       await blind.ok('PUT', '/nodes', {
-        busy: { groups: 'all', ip: '127.144.0.1' },
-        idle: { groups: 'all', ip: '127.144.0.2' },
+        busy: { groups: 'all', ip: '127.55.0.1' },
+        idle: { groups: 'all', ip: '127.55.0.2' },
       });
       expect(await blind.ok('GET', '/nodes/busy,idle/nodestat')).toEqual({
         busy: { nodestat: 'https,sshd' },

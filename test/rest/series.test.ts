@@ -12,10 +12,10 @@ let lab: LightLab;
 const data = temporaryDirectory();
 
 beforeAll(async () => {
-  lab = await startLightBmcs({ count: 4, prefix: '127.84' });
+  lab = await startLightBmcs({ count: 4, prefix: '127.64' });
   server = await startServer({ data, config: '[series]\nnodes = "always"\nseconds = 60\n' });
   await define(server, labNodes('n', 'ipmi', lab.addresses));
-  await define(server, { silent: labNode('ipmi', '127.84.99.99'), bare: { groups: 'all' } });
+  await define(server, { silent: labNode('ipmi', '127.64.99.99'), bare: { groups: 'all' } });
 }, 60_000);
 afterAll(async () => {
   await Promise.all([server?.stop(), lab?.stop()]);

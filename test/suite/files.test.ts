@@ -60,16 +60,18 @@ it('on PostgreSQL only what opens a database runs', () => {
   expect(postgresql).not.toContain('test/rest/openapi.test.ts');
 });
 
-it('files that may run at the same time have their BMCs at different addresses', () => {
+it('files that may run at the same time have their labs at different addresses, or ports', () => {
   const users = Map.groupBy(
     files.flatMap(({ path }) => {
       const text = readFileSync(join(checkout, path), 'utf8');
-      const prefixes = text.matchAll(/start(?:Light)?Bmcs\(\{[^}]*prefix: '([\d.]+)'/g).map(([, prefix]) => prefix!);
-      return [...new Set(prefixes)].map((prefix) => ({ prefix, path }));
+      const places = text
+        .matchAll(/'(127\.(?!0\b)\d+)'(?:,\s*(?:port: )?(\d{4}))?/g)
+        .map(([, prefix, port]) => `${prefix} ${port}`);
+      return [...new Set(places)].map((place) => ({ place, path }));
     }),
-    ({ prefix }) => prefix,
+    ({ place }) => place,
   );
-  expect(users.size).toBeGreaterThan(5);
+  expect(users.size).toBeGreaterThan(60);
   expect([...users.values()].filter(({ length }) => length > 1)).toEqual([]);
 });
 

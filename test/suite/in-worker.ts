@@ -1,7 +1,7 @@
 // Runs in the process of each file of tests, before the file: notes who it is, what it costs, and what servers said when a test failed.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { outputs } from '../harness/outputs.ts';
+import { outputs } from '../harness/kept-output.ts';
 import { noteOf } from './hung.ts';
 
 declare module 'vitest' {

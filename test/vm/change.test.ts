@@ -16,7 +16,7 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
   let untouched: string;
   let unheeded: Promise<string | undefined>;
   beforeAll(async () => {
-    world = await startVmWorld('127.133', 'powerTimeout = 15');
+    world = await startVmWorld('127.50', 'powerTimeout = 15');
     ({ images } = world.lab);
     const machine = { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstorage: `dir://${images}` };
     await world.server.ok('PUT', '/nodes', {

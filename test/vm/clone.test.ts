@@ -10,13 +10,13 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
   let world: VmWorld;
   let images: string;
   beforeAll(async () => {
-    world = await startVmWorld('127.135');
+    world = await startVmWorld('127.52');
     ({ images } = world.lab);
     const machine = { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstorage: `dir://${images}` };
     await world.server.ok('PUT', '/nodes', {
       c1: { ...machine, vmstoragemodel: 'virtio', os: 'debian12', vmnics: 'br0' },
       ...Object.fromEntries(['c2', 'c3', 'c4', 'c5'].map((node) => [node, machine])),
-      metal: { groups: 'all', mgt: 'ipmi', bmc: '127.135.200.1', bmcusername: 'a', bmcpassword: 'b' },
+      metal: { groups: 'all', mgt: 'ipmi', bmc: '127.52.200.1', bmcusername: 'a', bmcpassword: 'b' },
     });
     await world.placeGuest('c1');
     await world.server.ok('PUT', '/nodes/c1', { vmnics: '' });

@@ -13,7 +13,7 @@ describe('disks that somebody uses', { timeout: 180_000 }, () => {
   const ownPath = '/var/lib/libvirt/images';
   const ownDirectory = (lab: LibvirtLab) => join(lab.directory, 'lib', 'images');
   beforeAll(async () => {
-    world = await startTwoHypervisors('127.151');
+    world = await startTwoHypervisors('127.58');
     ({ images } = world.lab);
     for (const lab of [world.lab, world.far]) mkdirSync(ownDirectory(lab), { recursive: true });
     const machine = { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstoragemodel: 'virtio' };

@@ -8,7 +8,7 @@ describe('virtual machines that are made', { timeout: 120_000 }, () => {
   let world: VmWorld;
   let images: string;
   beforeAll(async () => {
-    world = await startVmWorld('127.132');
+    world = await startVmWorld('127.49');
     ({ images } = world.lab);
     const machine = { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstorage: `dir://${images}` };
     await world.server.ok('PUT', '/nodes', {
@@ -16,7 +16,7 @@ describe('virtual machines that are made', { timeout: 120_000 }, () => {
       m2: { ...machine, vmstoragemodel: 'virtio', vmstorageformat: 'raw' },
       m3: { ...machine, vmothersetting: 'machine:no-such-machine' },
       m4: { ...machine, vmstorage: 'no-such-pool' },
-      metal: { groups: 'all', mgt: 'ipmi', bmc: '127.132.200.1', bmcusername: 'a', bmcpassword: 'b' },
+      metal: { groups: 'all', mgt: 'ipmi', bmc: '127.49.200.1', bmcusername: 'a', bmcpassword: 'b' },
     });
   });
   afterAll(() => world?.stop());

@@ -13,7 +13,7 @@ describe('virtual machines that move', { timeout: 180_000 }, () => {
   const ownPath = '/var/lib/libvirt/images';
   const ownDirectory = (lab: LibvirtLab) => join(lab.directory, 'lib', 'images');
   beforeAll(async () => {
-    world = await startTwoHypervisors('127.136', 'powerTimeout = 60');
+    world = await startTwoHypervisors('127.53', 'powerTimeout = 60');
     const machine = { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstoragemodel: 'virtio' };
     await world.server.ok('PUT', '/nodes', {
       k1: { ...machine, vmstorage: `dir://${world.lab.images}` },

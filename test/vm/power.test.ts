@@ -11,7 +11,7 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
   let world: VmWorld;
   let console: string;
   beforeAll(async () => {
-    world = await startVmWorld('127.131', 'powerTimeout = 30');
+    world = await startVmWorld('127.48', 'powerTimeout = 30');
     const { server, lab } = world;
     console = join(lab.directory, 'console');
     await server.ok('PUT', '/nodes', {
@@ -161,9 +161,9 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
   it('do not wait for a hypervisor that is silent behind SSH', async () => {
     const { server, ssh } = world;
     const mute = createServer((socket) => socket.on('error', () => undefined));
-    await new Promise<void>((resolve) => mute.listen(ssh.port, '127.131.200.9', resolve));
+    await new Promise<void>((resolve) => mute.listen(ssh.port, '127.48.200.9', resolve));
     await server.ok('PUT', '/nodes', {
-      mute: { groups: 'all', ip: '127.131.200.9' },
+      mute: { groups: 'all', ip: '127.48.200.9' },
       v0: { groups: 'all', mgt: 'kvm', vmhost: 'mute' },
     });
     const stream = await openStream(server, 'GET', '/nodes/v0,v1,v2/power');

@@ -7,7 +7,7 @@ import { startVmWorld, type VmWorld } from './world.ts';
 describe('snapshots of virtual machines', { timeout: 120_000 }, () => {
   let world: VmWorld;
   beforeAll(async () => {
-    world = await startVmWorld('127.134');
+    world = await startVmWorld('127.51');
     const { images } = world.lab;
     const machine = { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstoragemodel: 'virtio' };
     await world.server.ok('PUT', '/nodes', {

@@ -16,7 +16,7 @@ const { username, password } = labAccounts.administrator;
 const hostile = '<img src=x onerror="window.broken=1">';
 
 beforeAll(async () => {
-  [server, lab] = await Promise.all([startServer(), startLightBmcs({ count: 6, prefix: '127.12' })]);
+  [server, lab] = await Promise.all([startServer(), startLightBmcs({ count: 6, prefix: '127.43' })]);
   const bmc = (i: number) => ({
     groups: 'all,compute',
     mgt: 'ipmi',

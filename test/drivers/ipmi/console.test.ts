@@ -19,7 +19,7 @@ let lab: BmcLab;
 let driver: Driver;
 
 beforeAll(async () => {
-  lab = await startBmcs({ count: 2, prefix: '127.143', serial: (typed) => typed });
+  lab = await startBmcs({ count: 2, prefix: '127.56', serial: (typed) => typed });
   driver = ipmiDriver({ powerTimeout: 30_000, cycleSettling: 0 });
 });
 afterAll(async () => {
@@ -82,7 +82,7 @@ test('commands to a BMC go on while its console is open', async () => {
 
 test('a machine boots to its login, which takes what is typed', async () => {
   const vm = await startVm({
-    prefix: '127.144',
+    prefix: '127.57',
     hardware: {
       async prepare({ directory }) {
         await mkdir(join(directory, 'tftp'));

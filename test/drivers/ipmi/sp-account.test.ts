@@ -13,7 +13,7 @@ let lab: BmcLab;
 let driver: Driver;
 
 beforeAll(async () => {
-  lab = await startBmcs({ count: 1, prefix: '127.128' });
+  lab = await startBmcs({ count: 1, prefix: '127.65' });
   driver = ipmiDriver({ ipmiTimeout: 3_000 });
 });
 afterAll(async () => {
@@ -39,7 +39,7 @@ describe('settings of an account', () => {
     [{ userid: '5', password: 'Leak-Me-01' }, /nobody at userid 5 yet: give username and password, both/],
     [{ userid: '5', username: 'viewer', password: 'Leak-Me-01' }, /account "viewer" already, with the userid 4/],
     [{ userid: '3', username: 'admin' }, /account "admin" already, with the userid 2/],
-    [{ userid: '2', password: 'Leak-Me-01', ip: '127.128.0.9' }, /set ip in one call and the account in another/],
+    [{ userid: '2', password: 'Leak-Me-01', ip: '127.65.0.9' }, /set ip in one call and the account in another/],
     [{ hostname: 'early', userid: '5', username: 'fred' }, /nobody at userid 5/],
   ])('%j are refused before anything is sent', async (given, sentence) => {
     const setting = set(given);

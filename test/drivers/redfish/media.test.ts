@@ -22,7 +22,7 @@ const driver = redfishDriver({ trust: memoryTrust(), powerTimeout: 1_000, settle
 beforeAll(async () => {
   lab = await startRedfish({
     count: 5,
-    prefix: '127.208',
+    prefix: '127.59',
     port,
     kinds: ['plain', 'plain', 'sparse', 'openbmc', 'enclosure'],
   });

@@ -14,7 +14,7 @@ let client: RedfishClient;
 const signal = new AbortController().signal;
 
 beforeAll(async () => {
-  lab = await startRedfish({ count: 8, prefix: '127.40', port: 8443, kinds: ['plain'] });
+  lab = await startRedfish({ count: 8, prefix: '127.60', port: 8443, kinds: ['plain'] });
 });
 afterAll(() => lab.stop());
 beforeEach(() => {
@@ -106,12 +106,12 @@ describe('sessions', () => {
       [{ Sessions: { '@odata.id': '/sessions' } }, 405],
       [{ Sessions: { '@odata.id': '/sessions' } }, 503],
     ] as const) {
-      const server = await scripted('127.40.9.1', ({ method, path }) =>
+      const server = await scripted('127.60.9.1', ({ method, path }) =>
         method === 'POST'
           ? { status: login }
           : { status: 200, body: path === '/redfish/v1/' ? { ...root, Links: links } : {} },
       );
-      const endpoint = { key: String(login), address: '127.40.9.1', port: server.port, username: 'u', password: 'p:w' };
+      const endpoint = { key: String(login), address: '127.60.9.1', port: server.port, username: 'u', password: 'p:w' };
       await client.service(endpoint).get('/s', signal);
       expect(server.asked.at(-1)!.headers['authorization']).toBe(`Basic ${Buffer.from('u:p:w').toString('base64')}`);
       await server.stop();
@@ -155,8 +155,8 @@ describe('certificates', () => {
   });
 
   it('are vouched for by a configured authority instead', async () => {
-    const server = await scripted('127.40.9.2', () => ({ status: 200, body: { Links: {} } }));
-    const endpoint = { address: '127.40.9.2', port: server.port, username: 'u', password: 'p' };
+    const server = await scripted('127.60.9.2', () => ({ status: 200, body: { Links: {} } }));
+    const endpoint = { address: '127.60.9.2', port: server.port, username: 'u', password: 'p' };
     const vouched = new RedfishClient({ trust: memoryTrust(server.certificate) });
     expect((await vouched.service(endpoint).root(signal)).body).toEqual({ Links: {} });
     await expect(
@@ -169,7 +169,7 @@ describe('certificates', () => {
 
 describe('a service that does not answer as it should', () => {
   it.each([
-    [{ dead: 'refused' }, Unreachable, /nothing listens at 127.40.0.8:8443/],
+    [{ dead: 'refused' }, Unreachable, /nothing listens at 127.60.0.8:8443/],
     [{ dead: 'silent' }, Unreachable, /did not answer within \d+(\.\d)? s/],
     [{ garbage: true }, undefined, /is not JSON/],
     [{ unavailable: 50 }, undefined, /busy/],
@@ -204,16 +204,16 @@ describe('a service that does not answer as it should', () => {
       socket.on('error', () => {});
       socket.resume().end(text);
     });
-    await new Promise<void>((resolve) => server.listen(8_444, '127.40.9.3', resolve));
-    const service = client.service({ address: '127.40.9.3', port: 8_444, username: 'u', password: 'p' });
+    await new Promise<void>((resolve) => server.listen(8_444, '127.60.9.3', resolve));
+    const service = client.service({ address: '127.60.9.3', port: 8_444, username: 'u', password: 'p' });
     await expect(service.root(signal)).rejects.toMatchObject({ message: expect.stringMatching(sentence) });
     await new Promise((resolve) => server.close(resolve));
   });
 
   it('sends too much', async () => {
     limited({ responseSize: 1_000 });
-    const server = await scripted('127.40.9.4', () => ({ status: 200, body: { a: 'x'.repeat(2_000) } }));
-    const service = client.service({ address: '127.40.9.4', port: server.port, username: 'u', password: 'p' });
+    const server = await scripted('127.60.9.4', () => ({ status: 200, body: { a: 'x'.repeat(2_000) } }));
+    const service = client.service({ address: '127.60.9.4', port: server.port, username: 'u', password: 'p' });
     await expect(service.root(signal)).rejects.toMatchObject({
       kind: 'garbled',
       message: expect.stringContaining('1000'),
@@ -224,11 +224,11 @@ describe('a service that does not answer as it should', () => {
 
 describe('requests', () => {
   const basicRoot = { status: 200, body: { Links: {} } };
-  const endpoint = (port: number) => ({ address: '127.40.9.5', port, username: 'u', password: 'p' });
+  const endpoint = (port: number) => ({ address: '127.60.9.5', port, username: 'u', password: 'p' });
 
   it('change what was read, or the newer state once more', async () => {
     let etag = '"1"';
-    const server = await scripted('127.40.9.5', ({ method, headers }) => {
+    const server = await scripted('127.60.9.5', ({ method, headers }) => {
       if (method === 'GET') return { ...basicRoot, headers: { etag } };
       if (headers['if-match'] === etag) return { status: 204 };
       return { status: 412, body: { error: { '@Message.ExtendedInfo': [{ Message: 'It has changed.' }] } } };
@@ -264,7 +264,7 @@ describe('requests', () => {
     ['a monitor that fails', [{ status: 500, body: { error: { message: 'Broken.' } } }], /\(500\). Broken./],
   ])('wait for %s', async (_, answers, sentence) => {
     const left = [...answers];
-    const server = await scripted('127.40.9.5', ({ method, path }) => {
+    const server = await scripted('127.60.9.5', ({ method, path }) => {
       if (method === 'POST') return { status: 202, headers: { location: 'https://elsewhere.example/monitor/1' } };
       return path === '/monitor/1' ? left.shift()! : basicRoot;
     });
@@ -278,7 +278,7 @@ describe('requests', () => {
   });
 
   it('follow redirections on the same service, but not for ever', async () => {
-    const server = await scripted('127.40.9.5', ({ path }) => {
+    const server = await scripted('127.60.9.5', ({ path }) => {
       if (path === '/old') return { status: 301, headers: { location: '/new' } };
       if (path === '/loop') return { status: 302, headers: { location: '/loop' } };
       return path === '/new' ? { status: 200, body: { a: 1 } } : basicRoot;
@@ -291,7 +291,7 @@ describe('requests', () => {
 
   it('read collections page by page, but no page twice, and without $expand where it does not work', async () => {
     const features = { ProtocolFeaturesSupported: { ExpandQuery: { NoLinks: true } } };
-    const server = await scripted('127.40.9.5', ({ path }) => {
+    const server = await scripted('127.60.9.5', ({ path }) => {
       if (path === '/redfish/v1/') return { status: 200, body: { ...features, Links: {} } };
       if (path.includes('$expand')) return { status: 400 };
       if (path === '/c')
@@ -309,7 +309,7 @@ describe('requests', () => {
 
   it('that change something are never sent twice', async () => {
     const sent: string[] = [];
-    const server = await scripted('127.40.9.5', async ({ method, path }) => {
+    const server = await scripted('127.60.9.5', async ({ method, path }) => {
       if (method === 'GET') return basicRoot;
       sent.push(path);
       return new Promise(() => {});
