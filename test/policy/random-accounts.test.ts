@@ -26,7 +26,7 @@ import { addressOf, groupNames, hypervisors, type Letter, nodeNames, silentNode,
 import { changedOutside } from './model/writes.ts';
 
 /** For a long look: MUSTER_POLICY_RUNS=5000 MUSTER_POLICY_SEED=1 npm test -- test/policy/random-accounts.test.ts */
-const runs = Number(process.env['MUSTER_POLICY_RUNS'] ?? 30);
+const runs = Number(process.env['MUSTER_POLICY_RUNS'] ?? 15);
 const seed = Number(process.env['MUSTER_POLICY_SEED'] ?? 20_261_115);
 const requestsPerAccount = 16;
 const isLong = process.env['MUSTER_POLICY_RUNS'] !== undefined;
