@@ -176,6 +176,9 @@ const kitRows = {
   kitcomponent: [{ kitcompname: 'tools-compute', kitname: 'tools-1.0-1', basename: 'tools-compute', version: '1.0' }],
 };
 
+/** The run that examples show. */
+const exampleRun = /0b1ef7f5-\S+/;
+
 let server: TestServer;
 let home: string;
 let environment: Record<string, string>;
@@ -195,24 +198,29 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** The words that a shell makes of the lines, and what stands on standard input, for each call of muster. */
-function callsOf(lines: readonly string[]): { readonly words: string[]; readonly input: string }[] {
-  const script = `muster() { printf '%s\\0' "$@"; printf '\\1'; cat; printf '\\2'; }\n${lines.join('\n')}\n`;
-  const output = execFileSync('bash', ['-e'], { input: script, encoding: 'utf8', cwd: home });
-  return output
-    .split('\u0002')
-    .slice(0, -1)
-    .map((call) => {
-      const [words = '', input = ''] = call.split('\u0001');
-      return { words: words.split('\0').slice(0, -1), input };
-    });
+interface Call {
+  readonly words: readonly string[];
+  readonly input: string;
 }
 
-/** What a line would send, as --curl shows it. */
-async function sentBy(line: string) {
-  const calls = callsOf([line]);
-  expect(calls, line).toHaveLength(1);
-  const [{ words, input }] = calls as [(typeof calls)[number]];
+/** The words that a shell makes of each line, and what stands on standard input, for each call of muster in it. */
+function callsOf(lines: readonly string[]): Call[][] {
+  const ended = lines.map((line) => `(\n${line}\n)\nprintf '\\3'\n`);
+  const script = `muster() { printf '%s\\0' "$@"; printf '\\1'; cat; printf '\\2'; }\n${ended.join('')}`;
+  const output = execFileSync('bash', ['-ec', script], { input: '', encoding: 'utf8', cwd: home });
+  const partsOf = (text: string, end: string): string[] => text.split(end).slice(0, -1);
+  return partsOf(output, '\u0003').map((line) =>
+    partsOf(line, '\u0002').map((call) => {
+      const [words = '', input = ''] = call.split('\u0001');
+      return { words: partsOf(words, '\0'), input };
+    }),
+  );
+}
+
+const wordsOf = (line: string): readonly string[] => callsOf([line])[0]![0]!.words;
+
+/** What a call would send, as --curl shows it. */
+async function sentBy({ words, input }: Call) {
   const [name = '', ...argv] = words;
   const client = new Client(() => findPlaces(environment));
   const said: string[] = [];
@@ -270,12 +278,20 @@ describe('the command line of an example', () => {
     .filter((row) => typeof commandLines[rowName(row)] === 'string' && !run.includes(rowName(row)))
     .map((row) => [rowName(row), row] as const);
 
+  let id: string;
+  const calls = new Map<string, Call[]>();
+  beforeAll(async () => {
+    id = String((await server.call('GET', '/nodes')).headers['x-muster-run']);
+    const lines = rows.map(([name]) => commandLines[name]!.replace(exampleRun, id));
+    for (const [i, each] of callsOf(lines).entries()) calls.set(rows[i]![0], each);
+  });
+
   it.each(rows)('does what %s does', async (name, row) => {
-    const id = String((await server.call('GET', '/nodes')).headers['x-muster-run']);
-    const line = commandLines[name]!.replace(/0b1ef7f5-\S+/, id);
-    const { code, failure, said, requests } = await sentBy(line);
+    const line = commandLines[name]!;
+    expect(calls.get(name), line).toHaveLength(1);
+    const { code, failure, said, requests } = await sentBy(calls.get(name)![0]!);
     const wanted = expectedOf(row);
-    const expected = { ...wanted, at: wanted.at.replace(/0b1ef7f5-\S+/, id) };
+    const expected = { ...wanted, at: wanted.at.replace(exampleRun, id) };
     expect(
       requests.filter((request) => matches(request, expected)),
       JSON.stringify({ line, said, failure: String(failure), requests, expected }),
@@ -285,21 +301,21 @@ describe('the command line of an example', () => {
 
   it('logs in and out', async () => {
     const url = `https://127.0.0.1:${server.port}`;
-    const login = callsOf([commandLines['POST /tokens']!.replace('https://HOST:8443', url)])[0]!.words;
+    const login = wordsOf(commandLines['POST /tokens']!.replace('https://HOST:8443', url));
     const { MUSTER_TOKEN: _, MUSTER_URL: _url, ...others } = environment;
     const { code, screen } = await atTerminal(login, others, [['Password of root', `${rootPassword}\n`]]);
     expect([code, screen]).toEqual([0, expect.stringContaining(`Logged in to 127.0.0.1:${server.port} as root`)]);
-    const left = await program(muster, callsOf([commandLines['DELETE /tokens']!])[0]!.words, others);
+    const left = await program(muster, wordsOf(commandLines['DELETE /tokens']!), others);
     expect(left).toEqual({ code: 0, stdout: `Logged out of 127.0.0.1:${server.port}.\n`, stderr: '' });
   });
 
   it('shows the key of the service, and events', async () => {
-    const key = await program(muster, callsOf([commandLines['GET /services/sshkey']!])[0]!.words, {
+    const key = await program(muster, wordsOf(commandLines['GET /services/sshkey']!), {
       ...environment,
       MUSTER_DATA: server.data,
     });
     expect([key.stdout.trim()]).toEqual(await server.ok('GET', '/services/sshkey'));
-    const events = await program(muster, callsOf([commandLines['GET /events']!])[0]!.words, environment);
+    const events = await program(muster, wordsOf(commandLines['GET /events']!), environment);
     expect(events.code).toBe(0);
   });
 });
