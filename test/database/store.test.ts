@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RowChange } from '../../src/database/changeset.ts';
 import type { Database } from '../../src/database/database.ts';
 import { Draft } from '../../src/database/draft.ts';
@@ -10,9 +10,12 @@ import type { Row } from '../../src/database/tables.ts';
 import { commitsInLog, outside, queryOutside } from '../harness/raw-sqlite.ts';
 import { auditRecord, memoryStore, silent, testOrigin, type TestStore } from '../harness/store.ts';
 
+const nothing = (database: Database): Database => database;
+/** What stands between the store of the next test and its database. */
+let around = nothing;
 let cluster: TestStore;
 beforeEach(async () => {
-  cluster = await memoryStore();
+  cluster = await memoryStore({ around });
 });
 afterEach(() => cluster.close());
 
@@ -335,9 +338,9 @@ test('each change set is settled once, also if records cannot be written while o
 
 describe('when somebody else commits in between', () => {
   let other: Store;
+  beforeAll(() => void (around = silent));
+  afterAll(() => void (around = nothing));
   beforeEach(async () => {
-    await cluster.close();
-    cluster = await memoryStore({ around: silent });
     other = await Store.open(await SqliteDatabase.open(cluster.file));
   });
   afterEach(() => other.close());
@@ -364,11 +367,11 @@ describe('when somebody else commits in between', () => {
   test('one is settled once, also if not all that they did can be read at first', async () => {
     await cluster.close();
     let reads = 0;
-    const around = (database: Database): Database => ({
+    const losing = (database: Database): Database => ({
       ...silent(database),
       changesAfter: (sequence) => (++reads === 2 ? Promise.reject(new Error('lost')) : database.changesAfter(sequence)),
     });
-    cluster = await memoryStore({ around });
+    cluster = await memoryStore({ around: losing });
     const another = await Store.open(await SqliteDatabase.open(cluster.file));
     await another.change(testOrigin, increment);
     await cluster.store.change(testOrigin, increment);
