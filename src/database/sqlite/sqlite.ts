@@ -67,6 +67,8 @@ export class SqliteDatabase implements Database {
   readonly #changesAfter: SQLite.Statement;
   readonly #latest: SQLite.Statement;
   readonly #auditBlocks: SQLite.Statement;
+  /** Of each table: a dump of all tables would take longer to prepare than to read. */
+  readonly #ordinalPages = new Map<string, SQLite.Statement>();
   readonly #journal: JournalReader;
   readonly shared: SqliteShared;
   readonly #pending = new Map<number, Pending>();
@@ -247,7 +249,9 @@ export class SqliteDatabase implements Database {
   }
 
   *#ordinals(table: string): Interruptible<{ readonly ordinal: number; readonly key: string }[]> {
-    const page = this.#reader.prepare(this.#statements.selectOrdinals(table)).raw();
+    let page = this.#ordinalPages.get(table);
+    if (!page)
+      this.#ordinalPages.set(table, (page = this.#reader.prepare(this.#statements.selectOrdinals(table)).raw()));
     const found: { ordinal: number; key: string }[] = [];
     for (let last = tableNamed(table).keys.map(() => ''); ; ) {
       const rows = page.all(...last, ordinalsPerPage) as [number, ...string[]][];
