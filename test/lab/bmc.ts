@@ -55,6 +55,8 @@ export interface BmcLab {
   /** Gives a sensor a raw value; with `event` a crossed threshold is logged. */
   set(index: number, sensor: number, value: number, event?: boolean): Promise<void>;
   fault(index: number, faults: BmcFaults): Promise<void>;
+  /** All are as at the start but for their event logs, sensors, network settings and sessions; not for `stock`. */
+  reset(): Promise<void>;
   /** How many sessions are open; not for `stock`. */
   sessions(index: number): Promise<number>;
   /** How many of them use cipher suite 17. */
@@ -165,6 +167,11 @@ export async function startBmcs(options: BmcLabOptions): Promise<BmcLab> {
     },
     async fault(index, faults) {
       for (const [name, value] of Object.entries(faults)) await tell(index, 'lab_fault', `${name} ${Number(value)}`);
+    },
+    async reset() {
+      // A console that is called twice at once answers a second later.
+      for (const index of addresses.keys()) await tell(index, 'lab_reset', '');
+      await Promise.all(processes.map(({ stateFile }) => rm(stateFile, { force: true })));
     },
     async sessions(index) {
       const output = await tell(index, 'lab_sessions', '');

@@ -6,34 +6,34 @@ import type { TestServer } from '../../harness/server.ts';
 import type { Argv } from './cases.ts';
 import { type BmcLab, startBmcs } from '../../lab/bmc.ts';
 
-/** Whether the command may change what the lab's record of changes does not have: the event log, settings of the network. */
-const changesUnseen = ([command, ...words]: Argv): boolean =>
+/** Whether the command may change what no reset brings back: the event log, settings of the network. */
+const changesForGood = ([command, ...words]: Argv): boolean =>
   (command === 'reventlog' && words.includes('clear')) ||
   (command === 'rspconfig' && words.some((word) => word.includes('=')));
 
-/** The BMCs of n1 to n3. They are restarted for the next case where one has changed something. */
+/** The BMCs of n1 to n3, which are as at the start for each case. A new process would not know the sessions that the server keeps. */
 export class Bmcs {
   #lab: BmcLab | undefined;
-  #touched = false;
+  #isSpent = false;
 
   /** `argv`: commands that are about to be run. */
   async ready(argv: readonly Argv[]): Promise<void> {
-    const fresh = this.#lab && !this.#touched && this.#isUntouched(this.#lab);
-    if (!fresh) {
+    if (this.#lab && !this.#isSpent) {
+      if (hasChanged(this.#lab)) await this.#lab.reset();
+    } else {
       await this.#lab?.stop();
       this.#lab = await startBmcs({ count: 3, prefix: '127.26' });
     }
-    this.#touched = argv.some(changesUnseen);
-  }
-
-  #isUntouched(lab: BmcLab): boolean {
-    return [0, 1, 2].every((index) => lab.state(index).changes.length === 0);
+    this.#isSpent = argv.some(changesForGood);
   }
 
   async stop(): Promise<void> {
     await this.#lab?.stop();
   }
 }
+
+const hasChanged = (lab: BmcLab): boolean =>
+  lab.addresses.some((_address, index) => lab.state(index).changes.length > 0);
 
 /** sshd on n1 and n2, which let the server in by its key. */
 export class Sshds {

@@ -14,13 +14,14 @@ static bmc_t bmcs[256];
 
 unsigned char ipmb_of(lmc_data_t *mc) { return simulator->mc_get_ipmb(mc); }
 
-bmc_t *bmc_of(lmc_data_t *mc)
+/* As it is when the process starts. Sessions stay. */
+static void begin(bmc_t *bmc, lmc_data_t *mc, lanserv_data_t *lan)
 {
     unsigned char ipmb = ipmb_of(mc);
-    bmc_t *bmc = &bmcs[ipmb];
 
-    if (bmc->mc) return bmc;
+    memset(bmc, 0, sizeof *bmc);
     bmc->mc = mc;
+    bmc->lan = lan;
     bmc->idle_watts = 90 + ipmb * 7 % 60;
     bmc->limit.watts = 500;
     bmc->limit.correction_ms = 1000;
@@ -29,6 +30,14 @@ bmc_t *bmc_of(lmc_data_t *mc)
     bmc->fault.loss_percent = options.loss_percent;
     snprintf(bmc->asset, sizeof bmc->asset, "LAB-ASSET-%s-%02x", simulator->name, ipmb);
     snprintf(bmc->controller_id, sizeof bmc->controller_id, "%s-%02x", simulator->name, ipmb);
+    lan_begin(bmc);
+}
+
+bmc_t *bmc_of(lmc_data_t *mc)
+{
+    bmc_t *bmc = &bmcs[ipmb_of(mc)];
+
+    if (!bmc->mc) begin(bmc, mc, NULL);
     return bmc;
 }
 
@@ -110,6 +119,13 @@ static int set_fault(emu_out_t *out, emu_data_t *emu, lmc_data_t *mc, char **tok
     return 0;
 }
 
+/* lab_reset MC: what this module keeps is as at the start. The event log, and addresses that were set, stay. */
+static int reset_bmc(emu_out_t *out, emu_data_t *emu, lmc_data_t *mc, char **toks)
+{
+    begin(bmc_of(mc), mc, bmc_of(mc)->lan);
+    return 0;
+}
+
 /* lab_sessions MC: prints how many sessions are open, and how many of them with suite 17. */
 static int print_sessions(emu_out_t *out, emu_data_t *emu, lmc_data_t *mc, char **toks)
 {
@@ -157,6 +173,7 @@ int ipmi_sim_module_init(sys_data_t *sys, const char *text)
     wire_start();
     ipmi_emu_add_cmd("lab_ready", MC, make_ready);
     ipmi_emu_add_cmd("lab_fault", MC, set_fault);
+    ipmi_emu_add_cmd("lab_reset", MC, reset_bmc);
     ipmi_emu_add_cmd("lab_sessions", MC, print_sessions);
     return 0;
 }

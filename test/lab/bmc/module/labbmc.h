@@ -73,6 +73,7 @@ void suite17_start(void);
 void wire_start(void);
 void wire_attach(bmc_t *bmc);
 void lan_attach(bmc_t *bmc);
+void lan_begin(bmc_t *bmc);
 void send_sessionless(lanserv_data_t *lan, msg_t *m, unsigned char type, unsigned char *data, unsigned n);
 int open_sessions(lanserv_data_t *lan, int suite17);
 void forget_sessions(lanserv_data_t *lan);

@@ -67,12 +67,16 @@ static void get_parameter(channel_t *chan, msg_t *m, unsigned char *r, unsigned 
     *len = 2 + n;
 }
 
-void lan_attach(bmc_t *bmc)
+void lan_begin(bmc_t *bmc)
 {
     unsigned i;
 
     strcpy((char *)bmc->community, "public");
     for (i = 0; i < DESTINATIONS; i++) bmc->destinations[i][0] = bmc->destination_types[i][0] = i + 1;
+}
+
+void lan_attach(bmc_t *bmc)
+{
     stock_set = bmc->lan->channel.set_lan_parms;
     stock_get = bmc->lan->channel.get_lan_parms;
     bmc->lan->channel.set_lan_parms = set_parameter;
