@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { writePack } from '../../boot/packed-image.ts';
 import { startServer, type TestServer } from '../../harness/server.ts';
 import { type Argv, type Case, type Effects, type Outcome, stateRequests } from './cases.ts';
-import { type Contents, contentsOf, differences, restore } from './database.ts';
+import { Database, differences } from './database.ts';
 import { changedFiles, type Files, putFile, restoreFiles, watchedFiles } from './files.ts';
 import { Bmcs, Sshds } from './labs.ts';
 import { runHere, runProcess } from './run.ts';
@@ -21,15 +21,16 @@ interface RunOptions {
 /** The machine "mn" in its recorded state. */
 class World {
   readonly server: TestServer;
+  readonly #database: Database;
   readonly #bmcs = new Bmcs();
   readonly #sshds = new Sshds();
   readonly #environment: Readonly<Record<string, string>>;
-  #contents: Contents = {};
   #files: Files = new Map();
   #hasDaemons = false;
 
   private constructor(server: TestServer) {
     this.server = server;
+    this.#database = new Database(server);
     this.#environment = {
       PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin',
       HOME: '/root',
@@ -63,7 +64,7 @@ class World {
   }
 
   async #remember(): Promise<void> {
-    this.#contents = await contentsOf(this.server);
+    await this.#database.remember();
     this.#files = watchedFiles();
   }
 
@@ -76,15 +77,18 @@ class World {
       for (const each of setup) await this.#succeed(each);
       // A status that is set again shows in its time alone, which has seconds.
       if (setup.length > 0 && recorded.tables?.['nodelist']) await nextSecond();
-      const [contents, files] = [await contentsOf(this.server), watchedFiles()];
+      // Rows were read when the case before had ended.
+      const contents =
+        setup.length > 0 || needs.length > 0 ? await this.#database.contents() : this.#database.asRecorded;
+      const files = watchedFiles();
       const outcome = await this.run(argv, { stdin, env, apart: Number(/\d+$/.exec(id)) % 4 === 0 });
-      const tables = differences(contents, await contentsOf(this.server));
+      const tables = differences(contents, await this.#database.contents());
       const changed = changedFiles(files, watchedFiles());
       const asked = [];
       for (const each of after) asked.push({ argv: each.argv, ...(await this.run(each.argv)) });
       return { ...outcome, tables, files: changed, after: asked };
     } finally {
-      await restore(this.server, this.#contents);
+      await this.#database.restore();
       restoreFiles(this.#files);
       if (needs.includes('dhcp')) await this.#startDaemons();
     }
