@@ -8,6 +8,9 @@ import { type Case, casesOf, type Collection, decided, type Effects, otherwiseOf
 import { mismatch } from './compare.ts';
 import type { Answer, Request } from './world.ts';
 
+/** Of each command the first case, and then one of so many, is a process of its own, as a user has it. */
+const apartEvery = 16;
+
 const checkout = join(import.meta.dirname, '../../..');
 
 /** A process in the namespaces of the recorded machine; cases are run there one after the other. */
@@ -50,8 +53,8 @@ class Replayer {
     await this.#next();
   }
 
-  async replay(recorded: Case): Promise<Effects> {
-    this.#child.send({ replay: recorded } satisfies Request);
+  async replay(recorded: Case, apart: boolean): Promise<Effects> {
+    this.#child.send({ replay: recorded, apart } satisfies Request);
     const answer = await this.#next();
     if (typeof answer === 'string') throw new Error(`An answer to nothing: ${answer}`);
     if ('failure' in answer) throw new Error(answer.failure);
@@ -96,12 +99,12 @@ export function replayCollection(collection: Collection): void {
 
   for (const [command, each] of grouped(cases))
     describe(command, { timeout: 120_000 }, () => {
-      it.each(each.map((recorded) => [`${recorded.id}: ${recorded.argv.join(' ')}`, recorded] as const))(
+      it.each(each.map((recorded, index) => [`${recorded.id}: ${recorded.argv.join(' ')}`, recorded, index] as const))(
         '%s',
-        async (_name, recorded) => {
+        async (_name, recorded, index) => {
           const decision = otherwise.get(recorded.id);
           const expected = decision ? decided(recorded, decision) : recorded;
-          const effects = await replayer.replay(expected);
+          const effects = await replayer.replay(expected, index % apartEvery === 0);
           const wrong = mismatch(expected, effects);
           expect(wrong, wrong).toBeUndefined();
           if (decision)
@@ -112,5 +115,5 @@ export function replayCollection(collection: Collection): void {
 
   /** What is asked afterwards may be decided otherwise too; then the recorded questions have no answers. */
   const afterwards = async (recorded: Case, effects: Effects): Promise<Effects> =>
-    (recorded.after?.length ?? 0) === (effects.after?.length ?? 0) ? effects : replayer.replay(recorded);
+    (recorded.after?.length ?? 0) === (effects.after?.length ?? 0) ? effects : replayer.replay(recorded, false);
 }

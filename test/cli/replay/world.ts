@@ -69,8 +69,8 @@ class World {
   }
 
   /** Runs one case on the recorded state, and brings that back. */
-  async replay(recorded: Case): Promise<Effects> {
-    const { id, argv, setup = [], inputs = {}, stdin, env, after = [], needs = [] } = recorded;
+  async replay(recorded: Case, apart: boolean): Promise<Effects> {
+    const { argv, setup = [], inputs = {}, stdin, env, after = [], needs = [] } = recorded;
     await this.#provide(recorded);
     try {
       for (const [path, text] of Object.entries(inputs)) putFile(path, text);
@@ -81,7 +81,7 @@ class World {
       const contents =
         setup.length > 0 || needs.length > 0 ? await this.#database.contents() : this.#database.asRecorded;
       const files = watchedFiles();
-      const outcome = await this.run(argv, { stdin, env, apart: Number(/\d+$/.exec(id)) % 4 === 0 });
+      const outcome = await this.run(argv, { stdin, env, apart });
       const tables = differences(contents, await this.#database.contents());
       const changed = changedFiles(files, watchedFiles());
       const asked = [];
@@ -115,7 +115,7 @@ class World {
     if (code !== 0) throw new Error(`The setup "${argv.join(' ')}" ended with ${code}: ${stdout}${stderr}`);
   }
 
-  /** Every fourth case is a process of its own, as a user has it. */
+  /** With `apart` it is a process of its own, as a user has it. */
   run(argv: Argv, { stdin = '', env = {}, apart = false }: RunOptions = {}): Promise<Outcome> {
     const call = { argv, stdin, env: { ...this.#environment, ...env } };
     return apart ? runProcess(call) : runHere(call);
@@ -128,7 +128,7 @@ class World {
   }
 }
 
-export type Request = { readonly replay: Case } | 'stop';
+export type Request = { readonly replay: Case; readonly apart: boolean } | 'stop';
 export type Answer = { readonly effects: Effects } | { readonly failure: string } | 'ready' | 'stopped';
 
 const tell = (answer: Answer): boolean => process.send!(answer);
@@ -139,7 +139,7 @@ const world = await World.start();
 process.on('message', (request: Request) => {
   if (request === 'stop') void world.stop().then(() => (tell('stopped'), process.disconnect()));
   else
-    void world.replay(request.replay).then(
+    void world.replay(request.replay, request.apart).then(
       (effects) => tell({ effects }),
       (error: Error) => tell({ failure: error.stack ?? error.message }),
     );
