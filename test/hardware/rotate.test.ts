@@ -21,9 +21,12 @@ let services: RedfishLab;
 const places = { rf: 0, slots: 1, ob: 2 } as const;
 const account = '/AccountService/Accounts/';
 
+/** One of the BMCs is silent for as long as a server asks it. */
+const start = () => startServer({ data, environment: { MUSTER_IPMI_TIMEOUT: '5' } });
+
 beforeAll(async () => {
   [server, bmcs, services] = await Promise.all([
-    startServer({ data }),
+    start(),
     startBmcs({ count: 2, prefix: '127.134' }),
     startRedfish({ count: 3, prefix: '127.135', kinds: ['plain', 'sparse', 'openbmc'] }),
   ]);
@@ -254,7 +257,7 @@ describe('muster that is killed', () => {
   const restart = async (): Promise<void> => {
     await server.kill();
     await services.fault(places.rf, { at: false });
-    server = await startServer({ data });
+    server = await start();
   };
 
   it.each([
