@@ -59,7 +59,9 @@ export class TroubleWatch {
   readonly #report: Report;
   readonly #reported = new Map<string, number>();
   #rows: unknown;
-  #matcher: Matcher = { any: undefined, each: [] };
+  #patterns: ReadonlyMap<string, string> = new Map();
+  /** Made when a line comes: most servers have no console open. */
+  #matcher: Matcher | undefined;
   #window = { since: 0, notices: 0 };
 
   constructor(report: Report) {
@@ -70,13 +72,14 @@ export class TroubleWatch {
     const rows = snapshot.rows('consolepattern');
     if (rows === this.#rows) return;
     this.#rows = rows;
-    this.#matcher = matcherOf(patternsIn(snapshot));
+    this.#patterns = patternsIn(snapshot);
+    this.#matcher = undefined;
   }
 
   /** A line of output, escaped as it is logged. */
   look(node: string, escapedLine: string): void {
     if (escapedLine === '') return;
-    const { any, each } = this.#matcher;
+    const { any, each } = (this.#matcher ??= matcherOf(this.#patterns));
     const cut = escapedLine.slice(0, longest);
     const line = cut.includes('\\') ? readable({ time: 0, text: cut, isNote: false }) : cut;
     if (any && !any.test(line)) return;

@@ -39,12 +39,9 @@ export class Statements {
 
   /** How many rows have each column of the table. */
   countColumns(table: string): string {
-    return this.text(`c ${table}`, () =>
-      this.builder
-        .selectFrom(table)
-        .select(({ fn }) => tableNamed(table).columns.map((column) => fn.count(column).as(column)))
-        .compile(),
-    );
+    // Every start asks it of every table: kysely would take longer to write it than the database to answer.
+    const counts = tableNamed(table).columns.map((column) => `count("${column}") as "${column}"`);
+    return `select ${counts.join(', ')} from "${table}"`;
   }
 
   /** The columns of the first rows in key order. Parameter: how many. */

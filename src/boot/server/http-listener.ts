@@ -1,10 +1,11 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createSecureServer, Server as SecureServer, type ServerOptions } from 'node:https';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { errorKinds, Fault } from '../../core/errors.ts';
 import { formatListen, hostProblem, type ListenAddress } from '../../core/host-address.ts';
+import { http } from '../../core/http.ts';
 import type { Logger } from '../../core/log.ts';
 import { bootClient, type BootClient, type Found } from '../routes/route.ts';
 import { type BootSource, pathSegments } from './catalog.ts';
@@ -55,7 +56,9 @@ export class HttpListener {
     };
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.#queue(request, response);
     const { credentials } = services;
-    this.#server = credentials ? createSecureServer({ ...limits, ...credentials }, serve) : createServer(limits, serve);
+    this.#server = credentials
+      ? createSecureServer({ ...limits, ...credentials }, serve)
+      : http.createServer(limits, serve);
     this.#server.maxConnections = mostConnections;
     this.#server.timeout = idle;
     // A client that closes its side after the request still gets the answer.

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
-import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
 import { writeFileAtomically } from '../../core/files.ts';
 import { formatListen, type ListenAddress } from '../../core/host-address.ts';
+import { http } from '../../core/http.ts';
 import type { Logger } from '../../core/log.ts';
 import { type Daemon, makeDaemon, userNamed } from '../../names/index.ts';
 import type { BootSettings } from '../settings.ts';
@@ -83,7 +83,7 @@ export class BootNginx {
 function answerOf({ host, port }: ListenAddress): Promise<string> {
   const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return new Promise((resolve) => {
-    const request = get({ host: own, port, path: readyPath, agent: false, timeout: 1_000 }, (response) => {
+    const request = http.get({ host: own, port, path: readyPath, agent: false, timeout: 1_000 }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       response.on('end', () => resolve(text));

@@ -1,10 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { lookup as lookUp, type LookupAddress, type LookupOptions } from 'node:dns';
-import { request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { AddressGuard, isInner } from '../../core/address-guard.ts';
 import { Fault } from '../../core/errors.ts';
+import { http } from '../../core/http.ts';
 
 /** Bounds where events are pushed to: whoever may write the table could otherwise have muster ask anything that only it can reach. */
 export class ReceiverGuard {
@@ -78,7 +78,7 @@ export function push({ url, secret, body, guard, ca, milliseconds }: Push): Prom
     const sending =
       target.protocol === 'https:'
         ? secureRequest(target, { ...options, ...(ca ? { ca: [...ca] } : {}) })
-        : plainRequest(target, options);
+        : http.request(target, options);
     const late = setTimeout(
       () => sending.destroy(new Error(`the receiver did not answer within ${milliseconds / 1_000} s`)),
       milliseconds,

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, Server as TlsServer } from 'node:https';
 import type { Server, Socket } from 'node:net';
 import type { SecretBox } from '../../access/secrets.ts';
 import { Fault } from '../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../core/host-address.ts';
+import { http } from '../../core/http.ts';
 import type { Logger } from '../../core/log.ts';
 import { eventsOf, type EventReceiver, type ReportedEvent } from '../../drivers/index.ts';
 
@@ -55,7 +56,7 @@ export class PushListener {
       const server =
         this.#url.protocol === 'https:'
           ? createServer({ ...options, ...credentials, handshakeTimeout: timeout }, handle)
-          : createPlainServer(options, handle);
+          : http.createServer(options, handle);
       server.maxConnections = mostConnections;
       server.on('connection', (socket: Socket) => this.#admit(socket));
       this.#servers.push(server);

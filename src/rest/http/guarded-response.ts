@@ -1,5 +1,6 @@
-import { ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { http } from '../../core/http.ts';
 
 /** Nothing may run, load or be framed but what `allowed` names, and no form be sent but to `formAction`. */
 export function pagePolicy({ allowed = '', formAction = "'none'" } = {}): string {
@@ -28,7 +29,7 @@ interface HeaderStore {
   _storeHeader(firstLine: string, headers: object | undefined): void;
 }
 
-const { _storeHeader: storeHeader } = ServerResponse.prototype as unknown as HeaderStore;
+const { _storeHeader: storeHeader } = http.ServerResponse.prototype as unknown as HeaderStore;
 
 /** What node lets into no value of a header. */
 const unfit = /[^\t\x20-\x7e\x80-\xff]/;
@@ -44,7 +45,7 @@ function guardsBeside(headers: object): string {
  * Every reply. The lines go behind the first one as they are: node takes each header apart and checks it, which for these takes half as
  * long as for all others. Without Strict-Transport-Security, which would hold for other services of the management node that are plain HTTP.
  */
-export class GuardedResponse extends ServerResponse implements HeaderStore {
+export class GuardedResponse extends http.ServerResponse implements HeaderStore {
   /** Headers that are lines already, guards among them. */
   lines: string | undefined = undefined;
   /** Knows it as the one under way until it is sent. */

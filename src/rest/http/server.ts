@@ -1,8 +1,9 @@
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer, type Server } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { Fault } from '../../core/errors.ts';
 import { hostProblem } from '../../core/host-address.ts';
+import { http } from '../../core/http.ts';
 import { suggestion } from '../../core/nearest.ts';
 import { NumberedIds } from '../../core/numbered-ids.ts';
 import type { Credentials } from './certificates.ts';
@@ -124,7 +125,7 @@ export function createServer(
   const listener = requestListener(services, rows);
   const tls = { ...credentials, minVersion: 'TLSv1.2', handshakeTimeout: requestTimeout } as const;
   const server = (
-    credentials ? createHttpsServer({ ...options, ...tls }, listener) : createHttpServer(options, listener)
+    credentials ? createHttpsServer({ ...options, ...tls }, listener) : http.createServer(options, listener)
   ) as Server;
   server.on('clientError', answerBrokenRequest);
   // Otherwise node answers an unknown Expect itself, without a body.
