@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { OidcLogins, openAccounts, SourceStates } from './accounts/index.ts';
+import { openAccounts, openOidc, SourceStates } from './accounts/index.ts';
 import { sharedLogins } from './access/shared-logins.ts';
 import { openData } from './access/open-data.ts';
 import { Refusals } from './access/refusals.ts';
@@ -112,7 +112,7 @@ export async function openContext(config: Config): Promise<Context> {
     const questions = new Questions({ shared: store.database.shared, servers, seal: box, log });
     workers = openWorkers(config.bus, { data: config.data, version, log });
     const names = await openNames(config, ground, { servers, questions, workers });
-    const nodes = openNodes(config, ground, names);
+    const nodes = await openNodes(config, ground, names);
     const drivers = openDrivers(config.hardware, ground, nodes.hosts);
     const images = new Images(config.images, { ...ground, remote: nodes.remote });
     const bmcNetworks = config.hardware.networks;
@@ -147,7 +147,7 @@ export async function openContext(config: Config): Promise<Context> {
     await renewing.resume();
     const firmware = new FirmwareRecords(config.hardware, { shared, servers, data, log });
     await firmware.resume();
-    const oidc = OidcLogins.open(config.oidc, { store, box, log });
+    const oidc = await openOidc(config.oidc, { store, box, log });
     const siteAccounts = openAccounts(config, oidc ? [oidc.source] : [], { store, log });
     const context: Context = {
       config,

@@ -40,7 +40,7 @@ async function exportTo(config: Config, file: string, { worker, passphraseFile }
   refuseExisting(file);
   const daemons = { names: config.names.server, dhcp: config.dhcp.server };
   const source = { ...dataPlace(config), hasOwnCertificate: config.tls !== undefined, bus: busPlace(config), daemons };
-  const contents = worker === undefined ? contentsForServer(source) : contentsForWorker(source, worker);
+  const contents = worker === undefined ? await contentsForServer(source) : contentsForWorker(source, worker);
   await writeJoinFile(file, await newPassphrase(passphraseFile), contents);
   const whom = worker === undefined ? 'a further server' : `the worker ${worker}`;
   const { postgres } = source;

@@ -167,7 +167,8 @@ program
   .description('print the public key that muster logs in to nodes with, and make the key if there is none')
   .action(async () => {
     const { openSshKeys } = await import('./nodes/index.ts');
-    await print(openSshKeys(settings().data).publicKey);
+    const { publicKey } = await openSshKeys(settings().data);
+    await print(publicKey);
   });
 
 program

@@ -2,8 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../core/errors.ts';
 import { type DatabaseDamaged, hasMusterTables } from '../database/sqlite/connection.ts';
-import { type PostgresPlace, shownPlace } from '../database/postgresql/place.ts';
-import { PostgresDatabase } from '../database/postgresql/postgresql.ts';
+import type { PostgresPlace } from '../database/postgresql/place.ts';
 import { SqliteDatabase } from '../database/sqlite/sqlite.ts';
 import { storedSecrets } from '../database/sqlite/seal-secrets.ts';
 import { Store } from '../database/store.ts';
@@ -41,6 +40,9 @@ export function openData({ data, postgres }: DataPlace, watchers: Watchers = {})
 async function openPostgres(dataDir: string, place: PostgresPlace, { failed }: Watchers): Promise<OpenedData> {
   const key = join(dataDir, keyName);
   let box: SecretBox | undefined;
+  // With SQLite nobody needs its client.
+  const { PostgresDatabase } = await import('../database/postgresql/postgresql.ts');
+  const { shownPlace } = await import('../database/postgresql/place.ts');
   const database = await PostgresDatabase.open(place, {
     async prepare(claim) {
       const stored = await claim.stored();

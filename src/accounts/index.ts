@@ -3,13 +3,15 @@ import type { Logger } from '../core/log.ts';
 import type { Store } from '../database/store.ts';
 import { LdapSource } from './ldap/ldap.ts';
 import type { LdapSettings } from './ldap/settings.ts';
+import type { OidcLogins, OidcParts } from './oidc/logins.ts';
+import type { OidcSettings } from './oidc/settings.ts';
 import { PamSource } from './pam/pam.ts';
 import type { PamSettings } from './pam/settings.ts';
 import type { AccountSettings, SourceName } from './settings.ts';
 import { SiteAccounts } from './site-accounts.ts';
 import type { AccountSource } from './sources.ts';
 
-export { type OidcLogin, OidcLogins } from './oidc/logins.ts';
+export type { OidcLogin, OidcLogins } from './oidc/logins.ts';
 export { oidcSettings } from './oidc/settings.ts';
 export { ldapSettings } from './ldap/settings.ts';
 export { pamSettings } from './pam/settings.ts';
@@ -23,6 +25,13 @@ interface Settings {
   readonly accounts: AccountSettings;
   readonly ldap: LdapSettings;
   readonly pam: PamSettings;
+}
+
+/** Undefined: no provider is set. */
+export async function openOidc(settings: OidcSettings, parts: OidcParts): Promise<OidcLogins | undefined> {
+  if (settings.issuer === undefined) return undefined;
+  const { OidcLogins: Logins } = await import('./oidc/logins.ts');
+  return new Logins(settings, parts);
 }
 
 /** The sources that the settings name, and after them those of the people who log in elsewhere. */

@@ -61,14 +61,15 @@ function fileOf(data: string, path: string, named?: string): JoinFile {
 const written = () => ({ from: hostname(), made: new Date().toISOString() });
 
 /** For a further server: the keys of the cluster, and where its data are. */
-export function contentsForServer({ data, postgres, hasOwnCertificate, bus, daemons }: JoinSource): JoinContents {
+export async function contentsForServer(source: JoinSource): Promise<JoinContents> {
+  const { data, postgres, hasOwnCertificate, bus, daemons } = source;
   if (!postgres)
     throw new Fault('unavailable', [
       `A further server needs a database that both servers reach, and the data of this one are in SQLite in ${data}.`,
       'Move them with muster move --to postgresql://..., set database, and start this server again.',
     ]);
   // What they do not have yet they must have in common.
-  openSshKeys(data);
+  await openSshKeys(data);
   const { url, files } = databaseOf(data, postgres);
   const authority = hasOwnCertificate ? [] : authorityOf(data);
   const ssh = ['id_ed25519', 'id_ed25519.pub'].map((name) => fileOf(data, `ssh/${name}`));

@@ -118,9 +118,13 @@ export interface Nodes {
   readonly hosts: RemoteHosts;
 }
 
-export function openNodes({ remote: settings, discovery }: NodeSettings, ground: Ground, names: Names): Nodes {
+export async function openNodes(
+  { remote: settings, discovery }: NodeSettings,
+  ground: Ground,
+  names: Names,
+): Promise<Nodes> {
   const { data, store, box, log } = ground;
-  const keys = openSshKeys(data);
+  const keys = await openSshKeys(data);
   const remote = new Remote(settings, { data, hosts: names.hosts, keys, box });
   const hostKeys = new SshHostKeys(store, settings.hostKeys);
   const connections = openRemoteNodes(settings, keys, hostKeys);

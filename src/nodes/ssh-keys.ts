@@ -17,13 +17,13 @@ export interface SshKeys {
 }
 
 /** The key pair muster logs in to nodes with, below the data directory; made when there is none. */
-export function openSshKeys(data: string): SshKeys {
+export async function openSshKeys(data: string): Promise<SshKeys> {
   const directory = join(data, 'ssh');
   const privateKeyFile = join(directory, 'id_ed25519');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (!existsSync(privateKeyFile)) writeFileAtomically(privateKeyFile, newKeyPair('muster').privateKey, 0o600);
   const privateKey = readFileSync(privateKeyFile, 'utf8');
-  const publicKey = publicKeyOf(privateKey);
+  const publicKey = await publicKeyOf(privateKey);
   if (publicKey === undefined) {
     throw new Fault(
       'unavailable',

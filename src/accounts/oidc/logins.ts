@@ -56,7 +56,7 @@ interface BrowserFlow {
   readonly until: number;
 }
 
-interface Parts {
+export interface OidcParts {
   readonly store: Store;
   readonly box: SecretBox;
   readonly log: Logger;
@@ -67,17 +67,12 @@ export class OidcLogins {
   readonly source: OidcSource;
   readonly settings: OidcSettings;
   readonly #provider: Provider;
-  readonly #parts: Parts;
+  readonly #parts: OidcParts;
   readonly #slots = new Slots(8);
   /** When a login may be asked for again; by its ID. */
   readonly #next = new Map<string, number>();
 
-  /** Undefined: no provider is set. */
-  static open(settings: OidcSettings, parts: Parts): OidcLogins | undefined {
-    return settings.issuer === undefined ? undefined : new OidcLogins(settings, parts);
-  }
-
-  private constructor(settings: OidcSettings, parts: Parts) {
+  constructor(settings: OidcSettings, parts: OidcParts) {
     this.settings = settings;
     this.#parts = parts;
     this.#provider = new Provider(settings, parts.log);

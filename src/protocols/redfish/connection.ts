@@ -1,4 +1,4 @@
-import { Client } from 'undici';
+import type { Client } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { formatListen } from '../../core/host-address.ts';
 import type { Pace } from '../../core/pace.ts';
@@ -150,7 +150,7 @@ export class Connection {
     const authority = this.#authority ?? (await this.#authenticate(key, signal));
     const sizes = ['content-type', type, 'content-length', String(upload.size)];
     const message: Message = { method: 'POST', path, headers: [...authority.headers, ...sizes], body: upload };
-    const line = this.#newClient();
+    const line = await this.#newClient();
     const over = this.#beginRequest(key);
     try {
       if (!this.#identity.isSettled(key)) await this.#identity.accept(key);
@@ -195,8 +195,8 @@ export class Connection {
     };
     try {
       if (!this.#identity.isSettled(key)) await this.#identity.accept(key);
+      line = await this.#newClient();
       if (this.#closed) throw new Fault('unavailable', 'muster is shutting down; try again shortly.');
-      line = this.#newClient();
       this.#streams.add(line);
       const headers = ['accept', 'text/event-stream', ...authority.headers.slice(2)];
       const timeout = this.#around.limits.requestTimeout;
@@ -233,7 +233,7 @@ export class Connection {
     if (session === undefined) return client?.destroy();
     // What still runs on the connection would hold up the logout.
     if (client && this.#inFlight > 0) await client.destroy(new Fault('unavailable', 'the connection was given up.'));
-    let line = client && !client.destroyed ? client : this.#newClient();
+    let line = client && !client.destroyed ? client : await this.#newClient();
     const limits = { ...this.#around.limits, requestTimeout: logoutTimeout };
     const message: Message = { method: 'DELETE', path: session, headers };
     try {
@@ -241,7 +241,7 @@ export class Connection {
     } catch (error) {
       if (!isBroken(error)) return;
       await line.destroy();
-      line = this.#newClient();
+      line = await this.#newClient();
       await exchange(line, message, limits, never).catch(() => undefined);
     } finally {
       await line.destroy();
@@ -301,7 +301,7 @@ export class Connection {
       if (!this.#identity.isSettled(key)) await this.#identity.accept(key);
       const isReading = message.method === 'GET';
       for (let closings = 0, timeLeft = isReading ? longestBusy : 0; ; ) {
-        const line = this.#line();
+        const line = await this.#line();
         try {
           const reply = await exchange(line, message, this.#around.limits, signal);
           const wait = busyFor(reply);
@@ -344,10 +344,12 @@ export class Connection {
     return fault;
   }
 
-  #line(): Client {
+  async #line(): Promise<Client> {
+    if (this.#client) return this.#client;
+    const line = await this.#newClient();
+    // Another request may have opened one meanwhile. This one has not connected yet.
     if (this.#client) return this.#client;
     if (this.#closed) throw new Fault('unavailable', 'muster is shutting down; try again shortly.');
-    const line = this.#newClient();
     this.#client = line;
     line.on('disconnect', () => {
       if (this.#client === line) this.#identity.forget();
@@ -356,7 +358,8 @@ export class Connection {
     return line;
   }
 
-  #newClient(): Client {
+  async #newClient(): Promise<Client> {
+    const { Client } = await import('undici');
     const { address: host, transport = 'tls' } = this.endpoint;
     const { trust, limits, pace, handshakes } = this.#around;
     const waiting = { timeout: limits.connectTimeout, pace, handshakes };

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import ssh2, { type ClientChannel, type ParsedKey } from 'ssh2';
+import type { ClientChannel, ParsedKey } from 'ssh2';
 import { unwatchAbort, watchAbort } from '../../core/waiting.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Connection } from './connection.ts';
@@ -35,7 +35,8 @@ export class SshClient implements Transport {
   readonly #connections: Connections;
 
   constructor({ privateKey, hostKeys, idle = 30_000, kept = 1_024 }: SshClientOptions) {
-    this.#connections = new Connections({ key: parsedKey(privateKey), hostKeys, idle, kept });
+    let key: Promise<ParsedKey> | undefined;
+    this.#connections = new Connections({ key: () => (key ??= parsedKey(privateKey)), hostKeys, idle, kept });
   }
 
   async exec(target: Target, command: string, output: Output, options: ExecOptions): Promise<Exit> {
@@ -73,7 +74,8 @@ export class SshClient implements Transport {
   }
 }
 
-function parsedKey(text: string): ParsedKey {
+async function parsedKey(text: string): Promise<ParsedKey> {
+  const { default: ssh2 } = await import('ssh2');
   const key = ssh2.utils.parseKey(text);
   if (key instanceof Error) throw new Fault('unavailable', `The private key cannot be read: ${key.message}.`);
   return Array.isArray(key) ? key[0]! : key;

@@ -1,7 +1,6 @@
 import { connect as connectTcp } from 'node:net';
 import type { Duplex } from 'node:stream';
-import ssh2, { type AnyAuthMethod, type KeyboardInteractiveAuthMethod, type ParsedKey } from 'ssh2';
-import type { Algorithms } from 'ssh2';
+import type { Algorithms, AnyAuthMethod, Client, KeyboardInteractiveAuthMethod, ParsedKey } from 'ssh2';
 import type { Fault } from '../../core/errors.ts';
 import type { Slices } from '../../core/slices.ts';
 import { Connection, PacedReading } from './connection.ts';
@@ -40,25 +39,26 @@ export function connect(target: Target, options: ConnectOptions): { opened: Prom
     };
     const timer = setTimeout(() => fail(connectTimeoutFault(target, timeout)), timeout);
     socket.once('error', fail);
-    const begin = (): void =>
+    const begin = async (): Promise<void> => {
+      const { default: ssh2 } = await import('ssh2');
       slices.add(() => {
         socket.off('error', fail);
         if (socket.destroyed) return fail(lostFault(target));
-        logIn(target, socket, options)
+        logIn(target, new ssh2.Client(), socket, options)
           .finally(() => clearTimeout(timer))
           .then(resolve, fail);
       });
+    };
     // Whoever cannot be reached costs no more than the attempt.
-    if (through) begin();
-    else socket.once('connect', begin);
+    if (through) void begin().catch(fail);
+    else socket.once('connect', () => void begin().catch(fail));
     socket.once('close', () => fail(lostFault(target)));
   });
   return { opened, abandon: () => socket.destroy() };
 }
 
-function logIn(target: Target, socket: Duplex, options: ConnectOptions): Promise<Connection> {
+function logIn(target: Target, client: Client, socket: Duplex, options: ConnectOptions): Promise<Connection> {
   const { hostKeys, slices } = options;
-  const client = new ssh2.Client();
   return new Promise((resolve, reject) => {
     let refused: Fault | undefined;
     const fail = (error: unknown): void => reject(refused ?? asFault(target, error));

@@ -10,7 +10,8 @@ import { Jumps } from './jumps.ts';
 import { connectionKey, defaultConnectTimeout, type OpenOptions, type Target } from './target.ts';
 
 export interface ConnectionsOptions {
-  readonly key: ParsedKey;
+  /** Called for every connection that is opened. */
+  readonly key: () => Promise<ParsedKey>;
   readonly hostKeys: HostKeys;
   /** Milliseconds an unused connection is kept. */
   readonly idle: number;
@@ -68,8 +69,9 @@ export class Connections {
   }
 
   async #open(target: Target, { signal, connectTimeout = defaultConnectTimeout }: OpenOptions): Promise<Connection> {
+    const { hostKeys } = this.#options;
+    const key = await this.#options.key();
     if (signal.aborted) throw abortFault(signal);
-    const { key, hostKeys } = this.#options;
     const through = target.jump && (await this.#through(target, target.jump, { signal, connectTimeout }));
     if (this.#closed) throw closedFault();
     const { opened, abandon } = connect(target, {

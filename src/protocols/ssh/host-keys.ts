@@ -1,5 +1,4 @@
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
-import ssh2 from 'ssh2';
 import { Fault } from '../../core/errors.ts';
 import { hostAndPort, type Target } from './target.ts';
 
@@ -8,12 +7,28 @@ const magic = Buffer.from('openssh-key-v1\0');
 /** The private part is filled up to a multiple of it. */
 const blockSize = 8;
 
+/** The parts of a key pair; the rest of its file is the same for all. */
+interface Parts {
+  readonly open: Buffer;
+  readonly secret: Buffer;
+  readonly check: Buffer;
+  readonly comment: string;
+}
+
+interface KeyPair {
+  readonly privateKey: string;
+  readonly publicKey: string;
+}
+
 /** A new ed25519 key pair in OpenSSH's format (PROTOCOL.key). ssh2 now and then makes one that OpenSSH cannot read. */
-export function newKeyPair(comment: string): { readonly privateKey: string; readonly publicKey: string } {
+export function newKeyPair(comment: string): KeyPair {
   const { x = '', d = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   const [open, secret] = [Buffer.from(x, 'base64url'), Buffer.from(d, 'base64url')];
+  return keyPair({ open, secret, check: randomBytes(4), comment });
+}
+
+function keyPair({ open, secret, check, comment }: Parts): KeyPair {
   const publicBlob = Buffer.concat([text(type), text(open)]);
-  const check = randomBytes(4);
   const pair = text(Buffer.concat([secret, open]));
   const privateBlob = padded(Buffer.concat([check, check, text(type), text(open), pair, text(comment)]));
   const whole = [magic, text('none'), text('none'), text(''), word(1), text(publicBlob), text(privateBlob)];
@@ -28,10 +43,33 @@ export function newKeyPair(comment: string): { readonly privateKey: string; read
 }
 
 /** The line for authorized_keys that belongs to a private key; undefined if it is none. */
-export function publicKeyOf(privateKey: string): string | undefined {
+export async function publicKeyOf(privateKey: string): Promise<string | undefined> {
+  // Every start asks for that of muster's own key, and ssh2 takes long to load.
+  const own = keyPair(partsOf(privateKey));
+  if (own.privateKey === privateKey) return own.publicKey;
+  const { default: ssh2 } = await import('ssh2');
   const key = ssh2.utils.parseKey(privateKey);
   if (key instanceof Error || !key.isPrivateKey()) return undefined;
   return [key.type, key.getPublicSSH().toString('base64'), key.comment].filter((part) => part !== '').join(' ');
+}
+
+/** What stands where `keyPair` writes the parts; of another key, some other bytes. */
+function partsOf(privateKey: string): Parts {
+  const bytes = Buffer.from(privateKey.replaceAll(/^-.*$/gm, ''), 'base64');
+  const openAt = 62;
+  const checkAt = openAt + 32 + 4;
+  const secretAt = checkAt + 4 + 4 + 15 + 36 + 4;
+  const commentAt = secretAt + 64 + 4;
+  const comment = bytes.subarray(
+    commentAt,
+    commentAt + (bytes.length < commentAt ? 0 : bytes.readUInt32BE(commentAt - 4)),
+  );
+  return {
+    open: bytes.subarray(openAt, openAt + 32),
+    secret: bytes.subarray(secretAt, secretAt + 32),
+    check: bytes.subarray(checkAt, checkAt + 4),
+    comment: comment.toString(),
+  };
 }
 
 function word(value: number): Buffer {
