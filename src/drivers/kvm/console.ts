@@ -2,7 +2,7 @@ import { Fault } from '../../core/errors.ts';
 import { openConsole } from '../../protocols/libvirt/calls/consoles.ts';
 import { type Domain, type LifecycleEvent, lifecycles } from '../../protocols/libvirt/calls/domains.ts';
 import type { OpenStream } from '../../protocols/libvirt/connection.ts';
-import { isRefusal, LibvirtFault } from '../../protocols/libvirt/faults.ts';
+import { isRefusal } from '../../protocols/libvirt/faults.ts';
 import { errorCodes } from '../../protocols/libvirt/procedures.ts';
 import type { Console, ConsoleOptions } from '../console.ts';
 import type { Hypervisor } from './hypervisor.ts';
@@ -92,7 +92,7 @@ class KvmConsole {
       else this.#stream = stream;
     } catch (error) {
       if (isInUse(error)) throw new Fault('conflict', 'its console is in use by another client of libvirt.');
-      if (!isRefusal(error, errorCodes.operationInvalid)) throw error;
+      if (!isRefusal(error, errorCodes.operationInvalid) && !isStarting(error)) throw error;
     } finally {
       this.#isOpening = false;
       if (this.#mayHaveStarted) this.#attachLater(0);
@@ -145,7 +145,9 @@ class KvmConsole {
   }
 }
 
+/** Its serial port is not there yet; libvirt tells when it has started. */
+const isStarting = (error: unknown): boolean =>
+  isRefusal(error, errorCodes.operationFailed) && /not yet assigned/i.test(error.message);
+
 const isInUse = (error: unknown): boolean =>
-  error instanceof LibvirtFault &&
-  isRefusal(error, errorCodes.operationFailed) &&
-  /active console/i.test(error.message);
+  isRefusal(error, errorCodes.operationFailed) && /active console/i.test(error.message);
