@@ -18,7 +18,9 @@ const projects = [
     globalSetup: 'test/harness/start-postgresql.ts',
     env: { MUSTER_TEST_ON: 'postgresql' },
   }),
-  project('long', plan.long, { env: { MUSTER_FUZZ_RUNS: '20', MUSTER_POLICY_RUNS: '500' } }),
+  project('long', plan.long, {
+    env: { MUSTER_FUZZ_REQUESTS: '20000', MUSTER_POLICY_RUNS: '300', MUSTER_KILL_EVERY: '1' },
+  }),
   project('alone', plan.alone, { maxWorkers: 1 }, 1),
 ];
 

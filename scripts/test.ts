@@ -8,11 +8,11 @@ import { groupNames, needs } from '../test/suite/needs.ts';
 import { type Choice, planOf, pathsOf } from '../test/suite/plan.ts';
 import type { FailedFile } from '../test/suite/report.ts';
 import { writeTimes } from '../test/suite/times.ts';
-import { provide, type Unmet, unmetNeeds } from './test/unmet.ts';
+import { provide, type Unmet } from './test/unmet.ts';
 import { canBeApart, openRunner, type Runner } from './test/vitest.ts';
 import { readWords, type Words, WrongWords } from './test/words.ts';
 
-const results = join(import.meta.dirname, '../test-results');
+const results = process.env['MUSTER_TEST_RESULTS'] ?? join(import.meta.dirname, '../test-results');
 /** A test that fails only beside others is one to make steady. More than these at once are something else. */
 const mostAgain = 20;
 
@@ -46,13 +46,11 @@ function sayLeftOut(files: readonly TestFile[], unmet: readonly Unmet[], part: W
     );
     if (own.length === 0) continue;
     count += own.length;
-    say(
-      `left out ${own.length} files with ${need.what}: ${why}. To run them: ${how}, then npm test -- --group ${need.name}`,
-    );
+    say(`left out: ${need.name}, ${own.length} files (${need.what}): ${why}. ${how}: npm test -- --group ${need.name}`);
   }
   if (part === 'quick')
     for (const { name, what, machines } of needs)
-      if (machines) say(`not part of npm test: ${name} (${what}). To run them: npm run test:machines`);
+      if (machines) say(`left out: ${name} (${what}): they take long. npm run test:machines`);
   return count;
 }
 
@@ -83,7 +81,7 @@ async function runTests(words: Words): Promise<number> {
     return 0;
   }
   const wanted = needs.filter((need) => files.some((file) => file.needs.includes(need)));
-  const unmet = unmetNeeds(provide(wanted), canBeApart);
+  const unmet = provide(wanted, canBeApart);
   const possible: Choice = { ...choice, unmet: unmet.map(({ need }) => need.name) };
   rmSync(join(results, 'flaky.json'), { force: true });
   const runner = openRunner();

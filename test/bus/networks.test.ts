@@ -133,7 +133,7 @@ test('a server that is cut off from PostgreSQL reads on, refuses to write, and f
     room: 'r2',
   });
   await expect.poll(async () => (await third!.server.call('GET', '/health')).status, { timeout }).toBe(200);
-  expect((await first!.server.ok('GET', '/nodes/n2')).n2.rack).toBe('back');
+  await expect.poll(async () => (await first!.server.ok('GET', '/nodes/n2')).n2.rack, { timeout }).toBe('back');
 });
 
 test('of a server that is killed in the middle the others know the run, and no BMC gets the command twice', {

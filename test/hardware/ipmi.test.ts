@@ -54,7 +54,7 @@ it('a BMC is not moved to the address of another', async () => {
   const reply = await server.call('PUT', '/nodes/i3/sp/ip', { body: { ip: bmcs.addresses[1]! } });
   expect(errorOf(reply)).toEqual([403, 1]);
   expect(reply.json.error[0]).toMatch(
-    /^i3: .* 127\.114\.0\.2, but another BMC answers there .* may still answer at 127\.114\.0\.3\.$/,
+    /^i3: .* 127\.41\.0\.2, but another BMC answers there .* may still answer at 127\.41\.0\.3\.$/,
   );
 });
 

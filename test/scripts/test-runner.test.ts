@@ -61,10 +61,14 @@ const networks = (): string => spawnSync('lsns', ['-rno', 'NS', '-t', 'net'], { 
 
 function start(end: string): { child: ChildProcess; output: () => string } {
   writeFileSync(join(directory, 'careless.test.mjs'), careless(end));
+  return launch(['--root', directory, '--globals']);
+}
+
+function launch(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
   let text = '';
-  const child = spawn(process.execPath, [runner, '--root', directory, '--globals'], {
+  const child = spawn(process.execPath, [runner, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, MUSTER_INSTALL: 'no' },
+    env: { ...process.env, MUSTER_INSTALL: 'no', ...environment },
   });
   run = child;
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -112,6 +116,17 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
     await expectNothingLeft();
   },
 );
+
+it('runs failed files once more, alone, and keeps what passed only then', async () => {
+  const environment = { MUSTER_TEST_FAILS_ONCE: join(directory, 'mark'), MUSTER_TEST_RESULTS: directory };
+  const { child, output } = launch(['test/suite/once'], environment);
+  expect(await exitOf(child)).toBe(0);
+  expect(output()).toContain('passed alone, failed beside others');
+  const { files } = JSON.parse(readFileSync(join(directory, 'flaky.json'), 'utf8'));
+  expect(files).toMatchObject([
+    { file: 'test/suite/once.test.ts', tests: [{ name: expect.stringMatching(/^fails once/) }] },
+  ]);
+});
 
 it('no test uses the addresses of npm run lab', () => {
   const tests = join(import.meta.dirname, '..');

@@ -15,11 +15,11 @@ export interface TestFile {
   readonly needs: readonly Need[];
   /** The name of its first need, or of what it does instead. */
   readonly group: string;
-  /** It starts no process and no socket: it needs nothing, and shares a process, whose start would take longer than most of them. */
+  /** It starts no process and no socket, and shares a process: the start of one for each would take longer than most of them. */
   readonly pure: boolean;
   /** It works on a database, and can run on PostgreSQL as well. */
   readonly onPostgres: boolean;
-  /** It is among those that always do: the service as its clients see it. */
+  /** It is among those that always do: what clients see of changes, of the past, of runs and of events. */
   readonly alwaysOnPostgres: boolean;
 }
 
@@ -31,13 +31,16 @@ const isAboutSqlite = (path: string): boolean =>
 /** What opens a database, by itself or in a server that it starts. */
 const opens = /^test\/harness\/(server|store)\.ts$/;
 
+const seesDatabase =
+  /^test\/(dispatch\/|events\/hub|rest\/(changes|conditional-writes|definition-sets|definitions|endpoint-matrix|exchanges|logins|past|session|statuses|table-rows))/;
+
 /** Machines of the lab have fixed addresses: what uses them cannot run twice at once. */
 const fixed = /^test\/lab\/(bound|bmc|dhcp|kea|libvirt|light-bmc|netboot\/(?!door)|oci|redfish|slp|snmp|ssh|vm)/;
 
 function describe(path: string): TestFile {
   const reached = [...reachOf(path, ['test'])];
   const pure = reached.every((each) => each === harmless || !leaves.test(textOf(each)));
-  const own = pure ? [] : needs.filter(({ by }) => reached.some((each) => by.test(each)));
+  const own = needs.filter(({ by, pureToo }) => (pureToo || !pure) && reached.some((each) => by.test(each)));
   const onPostgres = reached.some((each) => opens.test(each)) && !isAboutSqlite(path);
   return {
     path,
@@ -45,8 +48,7 @@ function describe(path: string): TestFile {
     group: own[0]?.name ?? (pure ? 'pure' : 'servers'),
     pure,
     onPostgres,
-    alwaysOnPostgres:
-      onPostgres && /^test\/(dispatch|events|rest)\//.test(path) && !reached.some((each) => fixed.test(each)),
+    alwaysOnPostgres: onPostgres && seesDatabase.test(path) && !reached.some((each) => fixed.test(each)),
   };
 }
 

@@ -11,6 +11,8 @@ export interface Need {
   readonly packages: readonly string[];
   /** Namespaces, users, or ports below 1024. */
   readonly root?: true;
+  /** Files that start nothing by themselves need it too: what they test does. */
+  readonly pureToo?: true;
   /** The files belong to `npm run test:machines`. */
   readonly machines?: true;
 }
@@ -241,10 +243,18 @@ export const needs: readonly Need[] = [
     root: true,
   },
   {
+    name: 'namespaces',
+    what: 'long work in namespaces of its own',
+    by: /^test\/work\/(long-work|program|stagings)/,
+    packages: [],
+    root: true,
+    pureToo: true,
+  },
+  {
     name: 'root',
     what: 'servers and commands that root runs',
-    by: /^test\/(admin|cli|consoles|docs|hardware|nodes|process)\/|^test\/first-start/,
-    packages: [],
+    by: /^test\/(admin|cli|consoles|docs|hardware|nodes|process|remote)\/|^test\/(first-start|lab\/netns\.test|protocols\/slp|drivers\/redfish\/discovery|rest\/(lenient|plain-http|process)\.|scripts\/(packages|test-runner))/,
+    packages: ['iproute2'],
     root: true,
   },
 ];

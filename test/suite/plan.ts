@@ -9,7 +9,7 @@ export interface Plan {
   readonly postgresql: readonly string[];
   /** After all others, one by one: what they try takes a certain time, and fails where a busy machine takes far longer. */
   readonly alone: readonly string[];
-  /** Once more, with many more random cases. */
+  /** Once more, with many more cases. */
   readonly long: readonly string[];
 }
 
@@ -28,8 +28,12 @@ export interface Choice {
 /** Files about time: they wait for something to have taken long, or not. */
 const aboutTime: readonly string[] = ['test/protocols/slp/search.test.ts', 'test/protocols/redfish/connection.test.ts'];
 
-/** Files that try random cases, more of them the longer they are let. */
-const random: readonly string[] = ['test/process/fuzz.test.ts', 'test/policy/random-accounts.test.ts'];
+/** Files that try some of very many cases, more of them by the variables that vitest.config.ts gives them. */
+const some: readonly string[] = [
+  'test/images/killed.test.ts',
+  'test/policy/random-accounts.test.ts',
+  'test/process/fuzz.test.ts',
+];
 
 const runsIn = (part: Choice['part'], file: TestFile): boolean =>
   part === 'all' || (part === 'machines') === isForMachines(file);
@@ -51,7 +55,7 @@ export function planOf({ part, onPostgres, unmet, groups, only }: Choice): Plan 
     sharing: paths(others.filter(({ pure }) => pure)),
     postgresql: hasPostgres ? paths(chosen.filter(({ alwaysOnPostgres }) => alwaysOnPostgres)) : [],
     alone: paths(alone),
-    long: part !== 'machines' ? [] : paths(possible.filter(({ path }) => random.includes(path))),
+    long: part !== 'machines' ? [] : paths(possible.filter(({ path }) => some.includes(path))),
   };
 }
 

@@ -92,7 +92,9 @@ export class SuiteReport implements Reporter {
     console.log(`\n The ${shown} slowest files     seconds   of processors`);
     for (const [key, { seconds, cpu }] of times.slice(0, shown)) console.log(line(key, seconds, cpu));
     console.log('\n The parts, longest first');
-    const groups = Map.groupBy(times, ([key, { group }]) => (key.includes(' ') ? key.split(' ')[0]! : group));
+    const groups = Map.groupBy(times, ([key, { group }]) =>
+      key.includes(' ') ? `again, ${key.split(' ')[0]}` : group,
+    );
     const sums = [...groups].map(([group, files]) => {
       const sum = (pick: (time: FileTime) => number): number => files.reduce((all, [, time]) => all + pick(time), 0);
       return {

@@ -25,10 +25,11 @@ export const readTimes = (): Times => JSON.parse(readFileSync(place, 'utf8')) as
 
 /** Takes over what a run has measured, and forgets files that are no longer there. */
 export function writeTimes(measured: Times): void {
-  const groups = new Map(testFiles().map(({ path, group }) => [path, group]));
+  const files = new Map(testFiles().map((file) => [file.path, file]));
   const times = Object.entries({ ...readTimes(), ...measured }).flatMap(([key, time]) => {
-    const group = groups.get(key.replace(/^\w+ /, ''));
-    return group === undefined ? [] : [[key, { ...time, group }] as const];
+    const file = files.get(key.replace(/^\w+ /, ''));
+    const runs = file && (file.alwaysOnPostgres || !key.startsWith('postgresql '));
+    return runs ? [[key, { ...time, group: file.group }] as const] : [];
   });
   const lines = times
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -170,7 +170,7 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
     const answered = () => stream.lines.filter(({ json }) => json.value).map(({ json }) => json.node);
     await expect.poll(answered, { timeout: 60_000 }).toHaveLength(2);
     await stream.ended;
-    expect(stream.lines.find(({ json }) => json.node === 'v0')!.json.error).toMatch(/sshd at 127\.131\.200\.9/);
+    expect(stream.lines.find(({ json }) => json.node === 'v0')!.json.error).toMatch(/sshd at 127\.48\.200\.9/);
     mute.close();
   });
 
@@ -178,6 +178,6 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
     world.ssh.sever(0);
     await world.ssh.stop();
     const [complaint] = await world.complaints('GET', '/nodes/vms/power');
-    expect(complaint).toMatch(/^v2: its sshd at 127\.131\.\S+ refused the connection\.$/);
+    expect(complaint).toMatch(/^v2: its sshd at 127\.48\.\S+ refused the connection\.$/);
   });
 });
