@@ -37,6 +37,8 @@ function choiceOf(words: Words): Choice {
   };
 }
 
+const counted = ({ length }: readonly unknown[]): string => (length === 1 ? '1 file' : `${length} files`);
+
 /** One line for each group that does not run, why, and how to run it. */
 function sayLeftOut(files: readonly TestFile[], unmet: readonly Unmet[], part: Words['part']): number {
   let count = 0;
@@ -46,7 +48,7 @@ function sayLeftOut(files: readonly TestFile[], unmet: readonly Unmet[], part: W
     );
     if (own.length === 0) continue;
     count += own.length;
-    say(`left out: ${need.name}, ${own.length} files (${need.what}): ${why}. ${how}: npm test -- --group ${need.name}`);
+    say(`left out: ${need.name}, ${counted(own)} (${need.what}): ${why}. ${how}: npm test -- --group ${need.name}`);
   }
   if (part === 'quick')
     for (const { name, what, machines } of needs)
@@ -88,7 +90,7 @@ async function runTests(words: Words): Promise<number> {
   try {
     const code = await runPlan(runner, possible, words, files.length === 0);
     const left = sayLeftOut(files, unmet, words.part);
-    const also = left > 0 ? `; ${left} files were left out (above)` : '';
+    const also = left > 0 ? `; what was left out is above` : '';
     say(`${code === 0 ? 'passed' : 'failed'} after ${minutes(Date.now() - began)}${also}.`);
     return code === 0 && words.complete && left > 0 ? 1 : code;
   } finally {

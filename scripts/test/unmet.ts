@@ -11,19 +11,15 @@ export interface Unmet {
 const isRoot = process.getuid?.() === 0;
 
 /**
- * Installs what these needs lack, as far as this is possible here, and answers those that are not met then. `canBeApart`: whether the tests
- * run in namespaces of their own.
+ * Installs what tests lack, as far as this is possible here, and answers which of these needs are not met then. `canBeApart`: whether the
+ * tests run in namespaces of their own.
  */
 export function provide(wanted: readonly Need[], canBeApart: boolean): readonly Unmet[] {
-  const inVain = (need: Need): boolean => need.root === true && !(isRoot && canBeApart);
-  const names = new Set(wanted.flatMap((need) => (inVain(need) ? [] : need.packages)));
-  const missing = installMissing(
-    testPackages.filter(({ name }) => names.has(name)),
-    'the tests',
-  );
+  if (!isRoot) return wanted.map((need) => ({ need, why: 'they need root', how: 'As root' }));
+  if (!canBeApart)
+    return wanted.map((need) => ({ need, why: 'no namespaces can be made here', how: 'Where unshare(1) makes some' }));
+  const missing = installMissing(testPackages, 'the tests');
   return wanted.flatMap((need): Unmet[] => {
-    if (need.root && !isRoot) return [{ need, why: 'they need root', how: 'As root' }];
-    if (inVain(need)) return [{ need, why: 'no namespaces can be made here', how: 'Where unshare(1) may make some' }];
     const lacking = missing.filter(({ name, optional }) => !optional && need.packages.includes(name));
     if (lacking.length === 0) return [];
     const list = lacking.map(({ name }) => name).join(' ');

@@ -1,5 +1,5 @@
 // What files of tests need besides Node: one row for each thing. A file needs what its path or its imports from test/ match; the first row is
-// its group. What a machine lacks costs the files of that row and no others.
+// its group. What a machine lacks costs the files of that row and no others. All of them need root too: namespaces, users, ports below 1024.
 
 export interface Need {
   readonly name: string;
@@ -9,8 +9,6 @@ export interface Need {
   readonly by: RegExp;
   /** Names in scripts/packages.ts. */
   readonly packages: readonly string[];
-  /** Namespaces, users, or ports below 1024. */
-  readonly root?: true;
   /** Files that start nothing by themselves need it too: what they test does. */
   readonly pureToo?: true;
   /** The files belong to `npm run test:machines`. */
@@ -23,7 +21,6 @@ export const needs: readonly Need[] = [
     what: 'packages of muster, installed under systemd',
     by: /^test\/packaging\/|\/lab\/(systemd|container)\.ts/,
     packages: ['lintian', 'rpm', 'skopeo', 'umoci'],
-    root: true,
     machines: true,
   },
   {
@@ -53,7 +50,6 @@ export const needs: readonly Need[] = [
       'squashfs-tools',
       'xorriso',
     ],
-    root: true,
     machines: true,
   },
   {
@@ -61,7 +57,6 @@ export const needs: readonly Need[] = [
     what: 'operating systems that are built from packages',
     by: /^test\/images\/gen-|^test\/docs\/images\.test|\/lab\/(debian-mirror|gen-job)\.ts/,
     packages: ['mmdebstrap', 'busybox-static', 'cpio', 'createrepo-c', 'dnf', 'rpm', 'zypper', 'libcap2-bin'],
-    root: true,
     machines: true,
   },
   {
@@ -78,49 +73,42 @@ export const needs: readonly Need[] = [
       'qemu-utils',
       'openssh-server',
     ],
-    root: true,
   },
   {
     name: 'bus',
     what: 'NATS, between servers and workers',
     by: /\/lab\/(nats|hostile-nats)\.ts|^test\/bus\//,
     packages: ['nats-server', 'postgresql'],
-    root: true,
   },
   {
     name: 'dhcp',
     what: 'Kea, and clients of DHCP',
     by: /\/lab\/(dhcp|kea-socket)[\w-]*\.ts|^test\/worker\/dhcp|^test\/names\/dhcp\//,
     packages: ['kea-dhcp4-server', 'kea-dhcp6-server', 'kea-admin', 'udhcpc', 'isc-dhcp-client', 'isc-dhcp-relay'],
-    root: true,
   },
   {
     name: 'dns',
     what: 'BIND',
     by: /^test\/names\/dns\/|^test\/names\/(?!hosts|dhcp)|^test\/docs\/(names|first-cluster)\.test|^test\/worker\/named/,
     packages: ['bind9', 'bind9-utils', 'bind9-dnsutils'],
-    root: true,
   },
   {
     name: 'postgresql',
     what: 'PostgreSQL',
     by: /\/lab\/postgres\.ts/,
     packages: ['postgresql'],
-    root: true,
   },
   {
     name: 'browser',
     what: 'Chromium, which opens the web console',
     by: /^test\/web\/browser\.ts/,
     packages: ['chromium'],
-    root: true,
   },
   {
     name: 'directories',
     what: 'OpenLDAP',
     by: /\/lab\/slapd\.ts/,
     packages: ['slapd', 'ldap-utils', 'openssl'],
-    root: true,
   },
   {
     name: 'bmcs',
@@ -136,28 +124,24 @@ export const needs: readonly Need[] = [
       'freeipmi-tools',
       'python3-pyghmi',
     ],
-    root: true,
   },
   {
     name: 'ssh',
     what: 'sshd, as nodes to run commands on',
     by: /\/lab\/(ssh|roots|ssh-consoles)(\.ts|\/)/,
     packages: ['openssh-server', 'openssh-client', 'tar'],
-    root: true,
   },
   {
     name: 'snmp',
     what: 'agents of SNMP',
     by: /\/lab\/(snmp|pdus)(\.ts|\/)/,
     packages: ['snmp', 'snmpd', 'snmpsim'],
-    root: true,
   },
   {
     name: 'containers',
     what: 'a registry and tools for container images',
     by: /\/lab\/oci\/registry/,
     packages: ['docker-registry', 'skopeo', 'umoci', 'openssl', 'attr'],
-    root: true,
   },
   {
     name: 'images',
@@ -166,6 +150,8 @@ export const needs: readonly Need[] = [
     packages: [
       'attr',
       'cpio',
+      'createrepo-c',
+      'dnf',
       'fdisk',
       'isomd5sum',
       'kmod',
@@ -174,8 +160,8 @@ export const needs: readonly Need[] = [
       'rpm',
       'squashfs-tools',
       'xorriso',
+      'zypper',
     ],
-    root: true,
   },
   {
     name: 'boot',
@@ -201,14 +187,12 @@ export const needs: readonly Need[] = [
       'libxml2-utils',
       'xorriso',
     ],
-    root: true,
   },
   {
     name: 'duties',
     what: 'programs that service nodes run',
     by: /^test\/worker\//,
     packages: ['rsyslog', 'iproute2'],
-    root: true,
   },
   {
     name: 'integrations',
@@ -226,28 +210,24 @@ export const needs: readonly Need[] = [
       'slurmctld',
       'zsh',
     ],
-    root: true,
   },
   {
     name: 'monitoring',
     what: 'Prometheus, fping, strace',
     by: /^test\/events\/metrics|^test\/protocols\/probe|^test\/rest\/nodestat|strace|^test\/database\/sync/,
     packages: ['prometheus', 'fping', 'strace'],
-    root: true,
   },
   {
     name: 'tools',
     what: 'curl, openssl and sqlite3',
     by: /^test\/docs\/|^test\/rest\/example-programs|certificate|^test\/accounts\//,
     packages: ['curl', 'openssl', 'sqlite3', 'iproute2', 'tar'],
-    root: true,
   },
   {
     name: 'namespaces',
     what: 'long work in namespaces of its own',
     by: /^test\/work\/(long-work|program|stagings)/,
     packages: [],
-    root: true,
     pureToo: true,
   },
   {
@@ -255,7 +235,6 @@ export const needs: readonly Need[] = [
     what: 'servers and commands that root runs',
     by: /^test\/(admin|cli|consoles|docs|hardware|nodes|process|remote)\/|^test\/(first-start|lab\/netns\.test|protocols\/slp|drivers\/redfish\/discovery|rest\/(lenient|plain-http|process)\.|scripts\/(packages|test-runner))/,
     packages: ['iproute2'],
-    root: true,
   },
 ];
 
