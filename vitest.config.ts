@@ -19,7 +19,7 @@ const projects = [
     env: { MUSTER_TEST_ON: 'postgresql' },
   }),
   project('long', plan.long, {
-    env: { MUSTER_FUZZ_REQUESTS: '20000', MUSTER_POLICY_RUNS: '300', MUSTER_KILL_EVERY: '1' },
+    env: { MUSTER_FUZZ_REQUESTS: '20000', MUSTER_POLICY_RUNS: '150', MUSTER_KILL_EVERY: '1' },
   }),
   project('alone', plan.alone, { maxWorkers: 1 }, 1),
 ];
