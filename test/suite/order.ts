@@ -1,19 +1,35 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { checkout } from './imports.ts';
-import { keyOf, readTimes } from './times.ts';
+import { type FileTime, keyOf, readTimes } from './times.ts';
 
-/** Seconds that a file takes of which nothing is known. */
-const unknown = 30;
+/** A file of which nothing is known. */
+const unknown: FileTime = { group: '', seconds: 30, cpu: 10 };
 
-/** The longest first: one that began among the last would be waited for alone. */
+/** Whether a file waits most of its time: for timeouts, or for programs that other files wait for as well. */
+const isWaiting = ({ seconds, cpu }: FileTime): boolean => cpu < seconds / 3;
+
+/** `[1, 2, 3], [7]` becomes `[1, 7, 2, 3]`. */
+const interleaved = <T>(first: readonly T[], second: readonly T[]): T[] =>
+  Array.from({ length: Math.max(first.length, second.length) }, (_, i) => [
+    ...first.slice(i, i + 1),
+    ...second.slice(i, i + 1),
+  ]).flat();
+
+/**
+ * The longest first: one that began among the last would be waited for alone. Files that wait and files that keep a processor busy take turns,
+ * so that there is always work for all processors. Those that share a process come last: it is kept only for the next in the queue.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const times = readTimes();
-    /** Those that share processes come last: a process is kept only for the next in the queue. */
-    const secondsOf = ({ moduleId, project }: TestSpecification): number =>
-      project.config.isolate ? (times[keyOf(project.name, relative(checkout, moduleId))]?.seconds ?? unknown) : -1;
-    const seconds = new Map(files.map((file) => [file, secondsOf(file)]));
-    return files.toSorted((a, b) => seconds.get(b)! - seconds.get(a)!);
+    const timeOf = ({ moduleId, project }: TestSpecification): FileTime =>
+      times[keyOf(project.name, relative(checkout, moduleId))] ?? unknown;
+    const sorted = files.toSorted((a, b) => timeOf(b).seconds - timeOf(a).seconds);
+    const { apart = [], sharing = [] } = Object.groupBy(sorted, ({ project }) =>
+      project.config.isolate ? 'apart' : 'sharing',
+    );
+    const { waiting = [], busy = [] } = Object.groupBy(apart, (file) => (isWaiting(timeOf(file)) ? 'waiting' : 'busy'));
+    return [...interleaved(waiting, busy), ...sharing];
   }
 }

@@ -60,6 +60,9 @@ export class SuiteReport implements Reporter {
     const key = keyOf(module.project.name, pathOf(module));
     const group = this.#groups.get(pathOf(module)) ?? '';
     this.#times[key] = { group, seconds: rounded(seconds), cpu: rounded(module.meta().cpu ?? 0) };
+    // Vitest shows errors when the whole run has ended, which may be much later or never.
+    if (!module.ok())
+      for (const { name, errors } of failedFile(module).tests) console.error(`${key}: ${name}\n${errors.join('\n')}\n`);
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {

@@ -83,8 +83,9 @@ test('it stays open while the machine is off, and shows its boot from the first 
   await lab.virsh('destroy', 'c2');
   await vi.waitFor(() => expect(type(console, 'x')).rejects.toThrow('it is off'), patience);
   await lab.virsh('start', 'c2');
-  await vi.waitFor(() => expect(console.shown().split('c2 login: ')).toHaveLength(3), patience);
-  expect(console.closed).toEqual([]);
+  const boots = (): number => console.shown().split('c2 login: ').length - 1;
+  await vi.waitFor(() => expect([boots(), ...console.closed]).not.toEqual([1]), patience);
+  expect([boots(), ...console.closed]).toEqual([2]);
   await console.close();
 });
 
