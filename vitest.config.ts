@@ -30,7 +30,7 @@ export default defineConfig({
     projects: projects.filter(({ test }) => test.include.length > 0),
     pool: 'forks',
     // More than processors: many tests wait for somebody.
-    maxWorkers: Number(process.env['MUSTER_TEST_WORKERS'] ?? 6),
+    maxWorkers: Number(process.env['MUSTER_TEST_WORKERS'] ?? 4),
     setupFiles: 'test/suite/in-worker.ts',
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new SuiteReport()],
