@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { reachedSince } from '../test/suite/changed.ts';
 import { type TestFile, testFiles } from '../test/suite/files.ts';
 import { groupNames, needs } from '../test/suite/needs.ts';
-import { type Choice, planOf, pathsOf } from '../test/suite/plan.ts';
+import { type Choice, type Part, pathsOf, planOf } from '../test/suite/plan.ts';
 import type { FailedFile } from '../test/suite/report.ts';
 import { writeTimes } from '../test/suite/times.ts';
 import { provide, type Unmet } from './test/unmet.ts';
@@ -21,7 +21,13 @@ const say = (text: string): void => console.error(`muster: ${text}`);
 
 /** The files that the words name, in whatever way; undefined if they name none. */
 function named({ files, changedSince }: Words): readonly string[] | undefined {
-  if (changedSince !== undefined) return reachedSince(changedSince);
+  if (changedSince !== undefined) {
+    try {
+      return reachedSince(changedSince);
+    } catch (error) {
+      throw new WrongWords(`--changed ${changedSince}: git cannot compare with that. Name a commit. ${String(error)}`);
+    }
+  }
   if (files.length === 0) return undefined;
   return testFiles().flatMap(({ path }) => (files.some((part) => path.includes(part)) ? [path] : []));
 }
@@ -40,20 +46,18 @@ function choiceOf(words: Words): Choice {
 const counted = ({ length }: readonly unknown[]): string => (length === 1 ? '1 file' : `${length} files`);
 
 /** One line for each group that does not run, why, and how to run it. */
-function sayLeftOut(files: readonly TestFile[], unmet: readonly Unmet[], part: Words['part']): number {
-  let count = 0;
-  for (const { need, why, how } of unmet) {
-    const own = files.filter(
-      (file) => file.needs.find(({ name }) => unmet.some((each) => each.need.name === name)) === need,
-    );
-    if (own.length === 0) continue;
-    count += own.length;
+function sayLeftOut(files: readonly TestFile[], unmet: readonly Unmet[], part: Part): number {
+  const firstUnmet = ({ needs: own }: TestFile): Unmet | undefined =>
+    own.flatMap((need) => unmet.filter((each) => each.need === need))[0];
+  const left = files.filter(firstUnmet);
+  for (const [one, own] of Map.groupBy(left, firstUnmet)) {
+    const { need, why, how } = one!;
     say(`left out: ${need.name}, ${counted(own)} (${need.what}): ${why}. ${how}: npm test -- --group ${need.name}`);
   }
   if (part === 'quick')
     for (const { name, what, machines } of needs)
       if (machines) say(`left out: ${name} (${what}): they take long. npm run test:machines`);
-  return count;
+  return left.length;
 }
 
 /** Runs files that failed once more, alone. Names what passes then, and keeps it for whoever makes it steady. */

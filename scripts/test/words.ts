@@ -1,7 +1,8 @@
 // The words after `npm test --`.
+import type { Part } from '../../test/suite/plan.ts';
 
 export interface Words {
-  readonly part: 'quick' | 'machines' | 'all';
+  readonly part: Part;
   readonly onPostgres: boolean;
   readonly groups: readonly string[];
   /** What the working tree differs from, if only what a change reaches is to run. */

@@ -62,7 +62,7 @@ function readersOf(changed: string, among: readonly string[]): readonly string[]
 }
 
 const git = (...args: readonly string[]): readonly string[] =>
-  execFileSync('git', args, { cwd: checkout, encoding: 'utf8' }).split('\n').filter(Boolean);
+  execFileSync('git', args, { cwd: checkout, encoding: 'utf8', stdio: 'pipe' }).split('\n').filter(Boolean);
 
 /** Files of tests that a change of these files can reach. */
 export function reachedBy(changed: readonly string[]): readonly string[] {
@@ -75,4 +75,4 @@ export function reachedBy(changed: readonly string[]): readonly string[] {
 
 /** The same of what the working tree has other than a commit. */
 export const reachedSince = (commit: string): readonly string[] =>
-  reachedBy([...git('diff', '--name-only', commit), ...git('ls-files', '--others', '--exclude-standard')]);
+  reachedBy([...git('diff', '--name-only', commit, '--'), ...git('ls-files', '--others', '--exclude-standard')]);

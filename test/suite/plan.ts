@@ -13,8 +13,11 @@ export interface Plan {
   readonly long: readonly string[];
 }
 
+/** `npm test`, `npm run test:machines`, or whatever is named. */
+export type Part = 'quick' | 'machines' | 'all';
+
 export interface Choice {
-  readonly part: 'quick' | 'machines' | 'all';
+  readonly part: Part;
   /** Of what can run on PostgreSQL, all that can and nothing else. */
   readonly onPostgres: boolean;
   /** Names of needs that this machine does not meet. */
@@ -35,8 +38,7 @@ const some: readonly string[] = [
   'test/process/fuzz.test.ts',
 ];
 
-const runsIn = (part: Choice['part'], file: TestFile): boolean =>
-  part === 'all' || (part === 'machines') === isForMachines(file);
+const runsIn = (part: Part, file: TestFile): boolean => part === 'all' || (part === 'machines') === isForMachines(file);
 
 export function planOf({ part, onPostgres, unmet, groups, only }: Choice): Plan {
   const can = ({ needs }: TestFile): boolean => !needs.some(({ name }) => unmet.includes(name));
