@@ -1,4 +1,4 @@
-import { connect as connectTcp } from 'node:net';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Algorithms, AnyAuthMethod, Client, KeyboardInteractiveAuthMethod, ParsedKey } from 'ssh2';
 import type { Fault } from '../../core/errors.ts';
@@ -30,7 +30,8 @@ export interface ConnectOptions {
 /** Opens a connection and logs in. `abandon` ends the attempt. */
 export function connect(target: Target, options: ConnectOptions): { opened: Promise<Connection>; abandon(): void } {
   const { timeout, slices, through } = options;
-  const socket = through ?? connectTcp({ host: target.address, port: portOf(target), noDelay: true });
+  const direct = through ? undefined : new Socket().setNoDelay();
+  const socket = through ?? direct!;
   const opened = new Promise<Connection>((resolve, reject) => {
     const fail = (error: unknown): void => {
       clearTimeout(timer);
@@ -39,19 +40,23 @@ export function connect(target: Target, options: ConnectOptions): { opened: Prom
     };
     const timer = setTimeout(() => fail(connectTimeoutFault(target, timeout)), timeout);
     socket.once('error', fail);
+    // The library is there before the peer can speak: what comes while it loads would wait for somebody to read it.
     const begin = async (): Promise<void> => {
       const { default: ssh2 } = await import('ssh2');
-      slices.add(() => {
-        socket.off('error', fail);
-        if (socket.destroyed) return fail(lostFault(target));
-        logIn(target, new ssh2.Client(), socket, options)
-          .finally(() => clearTimeout(timer))
-          .then(resolve, fail);
-      });
+      const start = (): void =>
+        slices.add(() => {
+          socket.off('error', fail);
+          if (socket.destroyed) return fail(lostFault(target));
+          logIn(target, new ssh2.Client(), socket, options)
+            .finally(() => clearTimeout(timer))
+            .then(resolve, fail);
+        });
+      // Whoever cannot be reached costs no more than the attempt.
+      if (!direct) return start();
+      if (direct.destroyed) return;
+      direct.once('connect', start).connect({ host: target.address, port: portOf(target) });
     };
-    // Whoever cannot be reached costs no more than the attempt.
-    if (through) void begin().catch(fail);
-    else socket.once('connect', () => void begin().catch(fail));
+    begin().catch(fail);
     socket.once('close', () => fail(lostFault(target)));
   });
   return { opened, abandon: () => socket.destroy() };
